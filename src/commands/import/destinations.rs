@@ -103,17 +103,11 @@ struct ImportedCopies {
 }
 
 impl DestinationFinder<'_, '_> {
-    /// Returns the destination of a source.
-    ///
-    /// The path is fixed in two cases: the user gave a file, or the source is a sub-agent of an
-    /// imported session. Otherwise the destination is the newest session that was imported from the
-    /// source, or a new session if there is none. A new session is then known, so that another
-    /// source of the same session continues it.
+    /// Returns the destination of a source. Its path is fixed in two cases: the user gave a file, or
+    /// the source is a sub-agent of an imported session. Otherwise the source belongs to a session
+    /// in the stores, or in the directory that the user gave.
     fn find_destination(&mut self, source: Survey) -> Destination {
-        let cwd = match self.given_cwd.as_ref().or(source.head.cwd.as_ref()) {
-            Some(cwd) => cwd.clone(),
-            None => absolute_path(Path::new(""), self.ui),
-        };
+        let cwd = self.choose_cwd(&source);
         if let Some(path) = self.output.filter(|output| !output.is_dir()) {
             return Destination {
                 is_explicit_path: true,
@@ -123,21 +117,33 @@ impl DestinationFinder<'_, '_> {
         if let Some(path) = self.sub_agent_path(&source) {
             return self.fixed_destination(source, cwd, path);
         }
+        self.stored_destination(source, cwd)
+    }
 
+    /// Returns the working directory of a source's session: the one that the user gave, else the one
+    /// of the source, else the current directory.
+    fn choose_cwd(&self, source: &Survey) -> Text<'static> {
+        match self.given_cwd.as_ref().or(source.head.cwd.as_ref()) {
+            Some(cwd) => cwd.clone(),
+            None => absolute_path(Path::new(""), self.ui),
+        }
+    }
+
+    /// Returns the newest session that was imported from a source, or a new session if there is
+    /// none. A new one is then known, so that another source of the same session continues it.
+    fn stored_destination(&mut self, source: Survey, cwd: Text<'static>) -> Destination {
         let copies = self.find_copies(&source);
         let next = self.next_copy(&source, &copies, &cwd);
-        match copies.newest {
-            Some(newest) => {
-                let mut destination = self.new_destination(source, cwd, newest);
-                destination.exists = true;
-                destination.fallback = Some(next);
-                destination
-            }
-            None => {
-                self.known_sessions
-                    .insert(next.id.clone(), next.path.clone());
-                self.new_destination(source, cwd, next)
-            }
+        let Some(newest) = copies.newest else {
+            let path = next.path.clone();
+            self.known_sessions.insert(next.id.clone(), path);
+            return self.new_destination(source, cwd, next);
+        };
+        Destination {
+            exists: true,
+            // If a user continued the newest session, nothing can be appended to it.
+            fallback: Some(next),
+            ..self.new_destination(source, cwd, newest)
         }
     }
 
@@ -228,19 +234,24 @@ impl DestinationFinder<'_, '_> {
         if let Some(folder) = newest.and_then(|newest| newest.path.parent()) {
             return folder.to_owned();
         }
+        self.project_folder(&cwd.to_string_lossy())
+    }
 
-        let project = cwd.to_string_lossy();
-        if let Some(folder) = self.project_folders.get(&*project) {
+    /// Returns the directory in the agent's store for the sessions of a project, or the current
+    /// directory if the agent has no store. `project` is the directory of the project. The result is
+    /// kept, because most sources of an import are of few projects.
+    fn project_folder(&mut self, project: &str) -> PathBuf {
+        if let Some(folder) = self.project_folders.get(project) {
             return folder.clone();
         }
         let stores = match &self.given_cwd {
-            Some(_) => stores_for_named_project(Path::new(&*project), self.ui),
-            None => stores_for_recorded_project(Path::new(&*project), self.ui),
+            Some(_) => stores_for_named_project(Path::new(project), self.ui),
+            None => stores_for_recorded_project(Path::new(project), self.ui),
         };
-        let folder = agent_folder(&stores, self.agent);
-        let folder = folder.unwrap_or_else(|| self.ui.current_folder().to_owned());
+        let folder = agent_folder(&stores, self.agent)
+            .unwrap_or_else(|| self.ui.current_folder().to_owned());
         self.project_folders
-            .insert(project.into_owned(), folder.clone());
+            .insert(project.to_owned(), folder.clone());
         folder
     }
 }

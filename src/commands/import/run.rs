@@ -21,7 +21,7 @@ use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_store::{
     self as store, Committed, Fill, FnWriter, InputFile, Locked, Member, NewFolder, SessionFile,
-    Spooled,
+    Spooled, StoreError,
 };
 use std::fs::File;
 use std::io::{self, Write};
@@ -107,10 +107,8 @@ impl<'a> Importer<'a> {
         }
     }
 
-    /// Imports a source to its destination. If the session exists already, only what was added to
-    /// the source since is appended. If a user continued the session in its agent, nothing can be
-    /// appended, so a new session is created: the fallback of the destination, or with `--force`
-    /// one at the same path.
+    /// Imports a source to its destination: a new session, or one that exists since an earlier
+    /// import of the source.
     ///
     /// # Errors
     /// If the source cannot be imported. Then nothing was written.
@@ -118,6 +116,18 @@ impl<'a> Importer<'a> {
         if !destination.exists {
             return self.create_session(destination, &destination.id, &destination.path);
         }
+        loop {
+            if let Some(result) = self.import_again(destination)? {
+                return Ok(result);
+            }
+        }
+    }
+
+    /// Appends to an existing session what was added to its source since the last import. If a user
+    /// continued the session in its agent, nothing can be appended, so a new session is created.
+    ///
+    /// Returns `None` if the session was continued while this ran: then it has to be called again.
+    fn import_again(&self, destination: &Destination) -> Result<Option<ImportResult>, Failure> {
         let open = self.open_existing(&destination.path)?;
         let file = self.rollouts.open(&destination.source.head.path)?;
         let state = match self.determine_state(destination, &file, &open) {
@@ -127,22 +137,20 @@ impl<'a> Importer<'a> {
             Err(failure) => return Err(failure),
         };
         let result = match state {
-            ImportState::Continued => return self.create_anew(destination, &open.input),
-            ImportState::UpToDate => ImportResult::new(&destination.path, Action::Nothing, 0),
-            ImportState::Grown(_) => {
-                let appended = self.append_growth(destination, &file, &open)?;
-                let Some(result) = appended else {
-                    // The session was continued after its state was determined, so the state is
-                    // determined again.
-                    return self.import_source(destination);
-                };
-                result
+            ImportState::Continued => {
+                return self.create_anew(destination, &open.input).map(Some);
             }
+            ImportState::UpToDate => ImportResult::new(&destination.path, Action::Nothing, 0),
+            ImportState::Grown(_) => match self.append_growth(destination, &file, &open)? {
+                Some(appended) => appended,
+                // The session was continued after its state was determined.
+                None => return Ok(None),
+            },
         };
-        Ok(ImportResult {
+        Ok(Some(ImportResult {
             kept_cwd: kept_cwd(destination, &open),
             ..result
-        })
+        }))
     }
 
     /// Opens the session to which a source was imported before. With `-n`, it may be one that is
@@ -281,8 +289,9 @@ impl<'a> Importer<'a> {
         })
     }
 
-    /// Counts the entries and bytes that [`create_session`](Self::create_session) would write.
-    /// Fails if it would fail, as far as that can be known without writing.
+    /// For `-n`: counts the entries and bytes that [`create_session`](Self::create_session) would
+    /// write, and records the planned session. Fails if the real run would fail, as far as that can
+    /// be known without writing.
     fn plan_session(
         &self,
         destination: &Destination,
@@ -302,6 +311,8 @@ impl<'a> Importer<'a> {
         let entries = self
             .write_session(destination, id, &mut counter)
             .map_err(|error| unreadable_source(&destination.source, error))?;
+
+        // Another source may continue this session.
         let planned_session = Destination {
             id: id.to_owned(),
             ..destination.clone()
@@ -350,36 +361,26 @@ impl<'a> Importer<'a> {
         unused.unwrap_or_else(PoisonError::into_inner).push(folder);
     }
 
-    /// Writes a new file with the modification time of the source, so that the agents do not take
-    /// it for the session that was used last. With `--force`, an existing file is replaced, and the
-    /// new one has the current time.
+    /// Writes the file of a session; `fill` writes its content. With `--force`, an existing file is
+    /// replaced, and the new one has the current time.
     fn create_file(
         &self,
         source: &Path,
         path: &Path,
         fill: &mut Fill,
     ) -> Result<Committed, Failure> {
-        let force = self.change.force;
-        if force {
-            let source_file = SessionFile::open(source)?;
-            let committed = store::create(path, InputFile::Open(&source_file), force, fill)?;
-            return Ok(committed);
+        if !self.change.force {
+            return Ok(create_with_time_of(source, path, fill)?);
         }
-
-        // The store can set the time of a new file only for a file of an archive. It does not use
-        // the name and the size.
-        let unused_name = String::new();
-        let unused_size = 0;
-        let modified = store::modified(source).unwrap_or(UNIX_EPOCH);
-        // A session may contain secrets, so only its owner may read it.
-        let mode = 0o600;
-        let member = Member::new(unused_name, unused_size, modified, mode);
-        Ok(store::restore(path, &member, fill)?)
+        let source_file = SessionFile::open(source)?;
+        let force = true;
+        let committed = store::create(path, InputFile::Open(&source_file), force, fill)?;
+        Ok(committed)
     }
 
-    /// Appends the growth of the source to the session: what was added to the source since the last
-    /// import. With `-n`, only plans that. Returns `None` if there is nothing to append, or if
-    /// nothing can be appended because the session was continued meanwhile.
+    /// Appends to the session what was added to the source since the last import. With `-n`, only
+    /// plans that. Returns `None` if nothing is appended: the source has not grown after all, or the
+    /// session was continued meanwhile.
     fn append_growth(
         &self,
         destination: &Destination,
@@ -391,23 +392,18 @@ impl<'a> Importer<'a> {
         }
 
         // The session may change until it is locked, so the growth is planned under the lock.
-        let mut attempt = |locked_open: &OpenSession, locked: Locked| {
+        let mut append = |locked_open: &OpenSession, locked: Locked| {
             let plan = self.plan_append(destination, source_file, locked_open)?;
             let Some(PlannedAppend { change, result }) = plan else {
                 return Ok(ChangeAttempt::nothing_to_do(None));
             };
             let commit = commit_change(&change, locked_open, locked)?;
-            Ok(ChangeAttempt {
-                commit,
-                value: Some(result),
-            })
+            let value = Some(result);
+            Ok(ChangeAttempt { commit, value })
         };
         let options = self.change.write_options(self.agent);
-        let (committed, result) = open.attempt_under_lock(&options, &mut attempt)?;
-        let Some(result) = result else {
-            return Ok(None);
-        };
-        Ok(Some(ImportResult {
+        let (committed, result) = open.attempt_under_lock(&options, &mut append)?;
+        Ok(result.map(|result| ImportResult {
             committed,
             ..result
         }))
@@ -454,8 +450,9 @@ impl<'a> Importer<'a> {
         Ok(Some(PlannedAppend { change, result }))
     }
 
-    /// Returns the change that appends the new entries of the source. If these rename the source,
-    /// the change also sets the title line of the session. `earlier` are the imports so far.
+    /// Returns the change that appends to a session the entries that its source has beyond the
+    /// `earlier` imports. If one of them renames the session, and the agent is oh-my-pi, the change
+    /// also sets the title line: oh-my-pi stores a name there and as an entry.
     fn build_growth(
         &self,
         destination: &Destination,
@@ -475,23 +472,23 @@ impl<'a> Importer<'a> {
             .map_err(|error| unreadable_source(source, error))?;
 
         let mut change = Change::default();
-        let mut is_renamed = false;
-        for line in lines {
-            let entry = Raw::from_checked(&line);
-            is_renamed |= member_is(entry, "type", "title_change");
-            let id = entry.get_text("id").unwrap_or_default().into_owned();
-            change.entries.push(NewEntry { id, line });
-        }
-        // oh-my-pi stores a name twice: as an entry, and in the title line of the file.
+        let is_renamed = lines
+            .iter()
+            .any(|line| member_is(Raw::from_checked(line), "type", "title_change"));
         if is_renamed && let Some(name) = &source.name {
             let time = pisess_json::time::iso_string(source.head.created_ms);
             change.title_line = session.agent().title_line(name, &time);
         }
+        for line in lines {
+            let id = Raw::from_checked(&line).get_text("id");
+            let id = id.unwrap_or_default().into_owned();
+            change.entries.push(NewEntry { id, line });
+        }
         Ok(change)
     }
 
-    /// Compares the source with the newest record of an import in the session, which has the number
-    /// of bytes that were read of the source, and their hash. Returns what is left to do.
+    /// Returns what is left to import of a source into an existing session. The session has a record
+    /// of its last import: how many bytes of the source were read, and their hash.
     ///
     /// # Errors
     /// If the session was not imported from this source, or if the source no longer begins with the
@@ -504,31 +501,21 @@ impl<'a> Importer<'a> {
     ) -> Result<ImportState, Failure> {
         let source = &destination.source;
         let input = &open.input;
-        let LastImport {
-            record,
-            is_last_entry,
-        } = self.find_last_import(source, open)?;
+        let last_import = self.find_last_import(source, open)?;
+        let record = &last_import.record;
+        let imported_bytes = last_import.imported_bytes();
+        let misfit = find_misfit(source, source_file, record, imported_bytes);
+        let Some(misfit) = input.map_read_error(misfit)? else {
+            return Ok(last_import.state_for(source));
+        };
 
-        let imported_bytes = record.imports.ends.last().copied().unwrap_or(0);
-        let found_misfit = find_misfit(source, source_file, &record, imported_bytes);
-        if let Some(misfit) = input.map_read_error(found_misfit)? {
-            // If only the first turns were not imported, the whole source is imported again, into
-            // the fallback.
-            let lacked_base = lacked_first_turns(source, source_file, &record, imported_bytes);
-            if destination.fallback.is_some() && input.map_read_error(lacked_base)? {
-                return Ok(ImportState::Continued);
-            }
-            return Err(unfit_source(source, &record, misfit));
+        // The source does not begin with the imported bytes. If the import only lacked the first
+        // turns, the whole source is imported again, into a new session: the fallback.
+        let lacked_base = lacked_first_turns(source, source_file, record, imported_bytes);
+        if destination.fallback.is_some() && input.map_read_error(lacked_base)? {
+            return Ok(ImportState::Continued);
         }
-
-        let has_grown = imported_bytes < source.bytes_read;
-        if !has_grown {
-            Ok(ImportState::UpToDate)
-        } else if is_last_entry {
-            Ok(ImportState::Grown(record.imports))
-        } else {
-            Ok(ImportState::Continued)
-        }
+        Err(unfit_source(source, record, misfit))
     }
 
     /// Returns the newest record of an import in a session. Fails if there is none, or if the
@@ -606,6 +593,25 @@ struct LastImport {
     is_last_entry: bool,
 }
 
+impl LastImport {
+    /// Returns the number of bytes of the source that were imported, in this import and before.
+    fn imported_bytes(&self) -> u64 {
+        self.record.imports.ends.last().copied().unwrap_or(0)
+    }
+
+    /// Returns what is left to do for the source, which still begins with the imported bytes.
+    fn state_for(self, source: &Survey) -> ImportState {
+        let has_grown = self.imported_bytes() < source.bytes_read;
+        if !has_grown {
+            ImportState::UpToDate
+        } else if self.is_last_entry {
+            ImportState::Grown(self.record.imports)
+        } else {
+            ImportState::Continued
+        }
+    }
+}
+
 /// Returns the newest record of an import in a session; `None` if the session was not imported.
 /// Such a record is an entry of the type `custom`.
 fn last_import(open: &OpenSession) -> io::Result<Option<LastImport>> {
@@ -624,6 +630,24 @@ fn last_import(open: &OpenSession) -> io::Result<Option<LastImport>> {
         }
     }
     Ok(None)
+}
+
+/// Writes a new file with the modification time of the source, so that the agents do not take it for
+/// the session that was used last.
+fn create_with_time_of(
+    source: &Path,
+    path: &Path,
+    fill: &mut Fill,
+) -> Result<Committed, StoreError> {
+    // The store can set the time of a new file only for a file of an archive. It does not use the
+    // name and the size.
+    let unused_name = String::new();
+    let unused_size = 0;
+    let modified = store::modified(source).unwrap_or(UNIX_EPOCH);
+    // A session may contain secrets, so only its owner may read it.
+    let mode = 0o600;
+    let member = Member::new(unused_name, unused_size, modified, mode);
+    store::restore(path, &member, fill)
 }
 
 /// Fails if the source no longer begins with the bytes that the survey read.
@@ -658,21 +682,21 @@ fn unreadable_source(source: &Survey, error: io::Error) -> Failure {
     Failure::from_read_error(&to_visible(&source.head.path.to_string_lossy()), error)
 }
 
-/// Whether an earlier import of the source lacked its first turns. Codex continues a session in
-/// further files, which are joined to one source; an import lacks the first turns if it did not
-/// find the first file. Then the imported bytes are at the start of a later file, and not of the
-/// source.
+/// Whether an earlier import of the source lacked its first turns.
+///
+/// Codex continues a session in further files, which are joined to one source. If the import did not
+/// find the first file, the imported bytes are those at a junction: the place in the source at which
+/// a later file begins. `record` has their hash.
 fn lacked_first_turns(
     source: &Survey,
     source_file: &JoinedSource,
     record: &ImportRecord,
     imported_bytes: u64,
 ) -> io::Result<bool> {
-    // A junction is the place in the source at which a later file begins.
     for junction in &source.head.layout.junctions {
         let imported = junction.at..junction.at + imported_bytes;
-        if imported.end <= source.bytes_read && sha256_hex(source_file, imported)? == record.sha256
-        {
+        let is_in_source = imported.end <= source.bytes_read;
+        if is_in_source && sha256_hex(source_file, imported)? == record.sha256 {
             return Ok(true);
         }
     }
