@@ -104,24 +104,36 @@ struct BranchFacts {
 }
 
 impl BranchFacts {
+    /// Reads the facts about the branches of a session.
     fn read(branches: &[Branch], open: &OpenSession) -> Result<BranchFacts, Failure> {
         let input = &open.input;
-        let reader = open.entry_reader();
-        let tips: Vec<_> = branches.iter().map(|branch| branch.tip).collect();
-        let context_sizes = open.session.agent().estimate_contexts(&tips, &reader);
+        let tips: Vec<EntryIx> = branches.iter().map(|branch| branch.tip).collect();
+        let agent = open.session.agent();
+        let context_sizes = agent.estimate_contexts(&tips, &open.entry_reader());
         let context_sizes = input.map_read_error(context_sizes)?;
-        // If the file of pruned payloads cannot be read, the agent's counts are used, as in `list`.
-        let pruned = load_pruned(input).ok().flatten();
-        let payloads = PrunedPayloads::new(pruned.as_ref(), &open.session);
-        let context_estimates =
-            estimate_wrong_counts(&tips, &context_sizes, payloads.as_ref(), &reader);
+        let context_estimates = estimate_implausible(&tips, &context_sizes, open);
+        let switch_marks = find_switch_marks(&tips, open);
+        let typed_skills = read_typed_skills(branches, open);
         Ok(BranchFacts {
             context_estimates: input.map_read_error(context_estimates)?,
             context_sizes,
-            switch_marks: input.map_read_error(find_switch_marks(&tips, open))?,
-            typed_skills: input.map_read_error(read_typed_skills(branches, open))?,
+            switch_marks: input.map_read_error(switch_marks)?,
+            typed_skills: input.map_read_error(typed_skills)?,
         })
     }
+}
+
+/// Estimates the contexts at those tips whose size, in tokens, is implausible. The agent takes the
+/// size from the last reply, which does not know what `prune` has removed since.
+fn estimate_implausible(
+    tips: &[EntryIx],
+    context_sizes: &HashMap<EntryIx, f64>,
+    open: &OpenSession,
+) -> io::Result<HashMap<EntryIx, f64>> {
+    // If the file of pruned payloads cannot be read, the agent's sizes are used, as in `list`.
+    let pruned = load_pruned(&open.input).ok().flatten();
+    let payloads = PrunedPayloads::new(pruned.as_ref(), &open.session);
+    estimate_wrong_counts(tips, context_sizes, payloads.as_ref(), &open.entry_reader())
 }
 
 /// Which columns the table has.
@@ -503,16 +515,17 @@ impl BranchList<'_> {
         if self.drawing.is_undone(last_entry) {
             cell.push(("(undone) ".to_owned(), styles.dim));
         }
-        if let Some(labelled) = branch.labelled_entry
-            && Some(labelled) != message
-            && labelled != last_entry
-        {
-            cell.extend(self.label_of_other_entry(labelled, styles));
+        if let Some(labelled) = branch.labelled_entry {
+            // The row shows the labels of these two entries without their ids.
+            let is_in_row = message == Some(labelled) || last_entry == labelled;
+            if !is_in_row {
+                cell.extend(self.label_of_other_entry(labelled, styles));
+            }
         }
+
         let Some(message) = message else {
             return cell;
         };
-
         if message != last_entry
             && let Some(label) = self.drawing.label(message)
         {
@@ -541,12 +554,12 @@ impl BranchList<'_> {
     }
 }
 
-/// Returns the entry that is shown for each branch point: the last one of the conversation that the
-/// branches share. That is the branch point itself or, if it is a label or the like, the nearest
-/// entry above it that is of the conversation; `None` if there is none.
+/// Returns the entry that is shown for each branch point, the entry after which branches differ.
+/// That is the branch point itself or, if it is a label or another annotation, the nearest entry of
+/// the conversation above it; `None` if there is none.
 ///
-/// The result also has the entries between a branch point and its shown entry, so that the search
-/// from another branch point ends there.
+/// The result also has the annotations between a branch point and its shown entry. So the search
+/// from another branch point among them ends there, and no entry is visited twice.
 fn find_shown_branch_points(
     branches: &[Branch],
     session: &Session,
@@ -554,21 +567,18 @@ fn find_shown_branch_points(
     let mut shown_entries = HashMap::default();
     for branch in branches {
         let mut shown = None;
-        let mut passed = Vec::new();
+        let mut annotations = Vec::new();
         for ix in session.ancestors(branch.branch_point) {
             if session.is_conversation(ix) {
-                shown = Some(ix);
-                passed.push(ix);
-                break;
+                shown_entries.insert(ix, Some(ix));
             }
-            // An earlier search has passed this entry.
             if let Some(&known) = shown_entries.get(&ix) {
                 shown = known;
                 break;
             }
-            passed.push(ix);
+            annotations.push(ix);
         }
-        for ix in passed {
+        for ix in annotations {
             shown_entries.insert(ix, shown);
         }
     }

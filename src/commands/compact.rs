@@ -294,6 +294,14 @@ impl MessageEstimate {
     }
 }
 
+/// What a compaction is made of.
+struct PreparedCompaction {
+    /// The messages to summarize and those to keep.
+    preparation: Preparation,
+    /// The summary that the hook gave.
+    hook_summary: Option<Summary>,
+}
+
 /// Makes the compaction of one session.
 struct Compactor<'a> {
     /// The options of the command. A hook may replace the instructions in them.
@@ -363,14 +371,22 @@ impl Compactor<'_> {
             .map_read_error(agent.prepare_compaction(&path, &self.reader, from))
     }
 
-    /// Returns the messages to summarize and those to keep. If there is nothing to summarize, fails
-    /// with one of three reasons: the last entry is already a compaction; no message precedes the
-    /// kept ones; or all messages are within the tokens to keep.
+    /// Returns the messages to summarize and those to keep. Fails if there is nothing to summarize.
     fn require_preparation(&self) -> Result<Preparation, Failure> {
-        if let Some(preparation) = self.prepare_from(self.resolve_first_kept()?)? {
-            return Ok(preparation);
+        let first_kept = self.resolve_first_kept()?;
+        match self.prepare_from(first_kept)? {
+            Some(preparation) => Ok(preparation),
+            None => Err(self.explain_nothing_to_compact()?),
         }
+    }
 
+    /// Returns the failure if there is nothing to summarize. It has one of three reasons: the last
+    /// entry is already a compaction; no message precedes the kept ones; or all messages are within
+    /// `--keep-recent-tokens`.
+    ///
+    /// # Errors
+    /// If the session cannot be read.
+    fn explain_nothing_to_compact(&self) -> Result<Failure, Failure> {
         let session = &self.open.session;
         let input = &self.open.input;
         let is_compacted = session
@@ -378,19 +394,20 @@ impl Compactor<'_> {
             .is_some_and(|leaf| session.entry(leaf).kind == Kind::Compaction);
         if is_compacted {
             let failure = input.negative_answer("the last entry is already a compaction");
-            return Err(
-                failure.with_hint("to compact in another way, undo it first with `pisess undo`")
-            );
+            let hint = "to compact in another way, undo it first with `pisess undo`";
+            return Ok(failure.with_hint(hint));
         }
 
         let messages = self.estimate_messages()?;
         let tokens_to_keep = self.args.keep_recent_tokens as f64;
-        if self.args.first_kept.is_some() || messages.scaled_tokens() > tokens_to_keep {
-            let failure =
-                input.negative_answer("nothing to compact: no message precedes the kept ones");
-            return Err(failure.with_hint("choose another cut with --first-kept"));
+        let is_cut_at_start =
+            self.args.first_kept.is_some() || messages.scaled_tokens() > tokens_to_keep;
+        if is_cut_at_start {
+            let what = "nothing to compact: no message precedes the kept ones";
+            let failure = input.negative_answer(what);
+            return Ok(failure.with_hint("choose another cut with --first-kept"));
         }
-        Err(self.all_kept_failure(&messages, self.context_tokens()?))
+        Ok(self.all_kept_failure(&messages, self.context_tokens()?))
     }
 
     /// Returns the failure for messages that are all within the tokens to keep. The failure has
@@ -494,28 +511,28 @@ impl Compactor<'_> {
     }
 
     /// Makes the compaction. Its summary comes from an option, else from the hook, else it is a new
-    /// one. The hook is always called, because it may also move the cut, and replace the
-    /// instructions for a new summary.
+    /// one.
     fn make_compaction(
         &mut self,
         hook: Option<&ShellCommand>,
         ui: &mut Ui,
     ) -> Result<Compaction, Failure> {
         let given_summary = self.args.summary.read_given_summary(&self.open.input, ui)?;
-        let mut preparation = self.require_preparation()?;
-        let mut hook_summary = None;
-        // The hook comes first: its answer may change what the summary is made of.
+        let mut prepared = PreparedCompaction {
+            preparation: self.require_preparation()?,
+            hook_summary: None,
+        };
+        // The hook is called even if the summary is given, because it may also move the cut. It is
+        // called first, because its answer may change what a new summary is made of.
         if let Some(hook) = hook {
-            let answer = self.ask_hook(hook, &preparation, ui)?;
-            self.args.summary.apply_answer(&answer);
-            preparation = self.apply_answer(preparation, &answer, hook)?;
-            hook_summary = answer.summary;
+            prepared = self.consult_hook(hook, prepared.preparation, ui)?;
         }
 
+        let preparation = &prepared.preparation;
         let session = &self.open.session;
         let file_details = details(&preparation.file_ops.file_lists(session));
-        let make = || self.make_new_summary(&preparation, ui);
-        let summary = resolve_summary(given_summary, hook_summary, file_details, make)?;
+        let make = || self.make_new_summary(preparation, ui);
+        let summary = resolve_summary(given_summary, prepared.hook_summary, file_details, make)?;
 
         let path = session.path(session.leaf);
         let system_message = session.agent().system_checkpoint(&path, &self.reader);
@@ -524,6 +541,22 @@ impl Compactor<'_> {
             first_kept: preparation.first_kept,
             tokens_before: preparation.tokens_before,
             system_message: self.open.input.map_read_error(system_message)?,
+        })
+    }
+
+    /// Calls the hook with a preparation, and returns what it makes of it. The hook may move the
+    /// cut, give the summary, or replace the instructions for a new one, which are in `self.args`.
+    fn consult_hook(
+        &mut self,
+        hook: &ShellCommand,
+        preparation: Preparation,
+        ui: &mut Ui,
+    ) -> Result<PreparedCompaction, Failure> {
+        let answer = self.ask_hook(hook, &preparation, ui)?;
+        self.args.summary.apply_answer(&answer);
+        Ok(PreparedCompaction {
+            preparation: self.apply_answer(preparation, &answer, hook)?,
+            hook_summary: answer.summary,
         })
     }
 

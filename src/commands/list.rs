@@ -29,7 +29,7 @@ use files::{FilesToRead, find_files, retain_same_repository};
 use foldhash::{HashMap, HashSet};
 use json::session_json;
 use owo_colors::Style;
-use pisess_store::{self as store, Glance, RecentTurn, SessionsBeingWritten};
+use pisess_store::{self as store, FoundFile, Glance, RecentTurn, SessionsBeingWritten};
 use read::{read_first_message, read_sessions, read_stdin_session};
 use repository::repository_of;
 use std::path::{Path, PathBuf};
@@ -184,12 +184,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     if !args.only.is_set() {
         mark_running(&mut list, Ids::new(ui)?.now_ms(ui));
     }
-    let torn_paths: Vec<PathBuf> = list
-        .iter()
-        .filter(|session| session.is_torn)
-        .map(|session| session.path.clone())
-        .collect();
-    warn_torn(&torn_paths, ui);
+    warn_of_torn(&list, ui);
 
     sort_sessions(&mut list, args.sort);
     let mut rows = limit_rows(build_rows(&list, args.fork_rows()), args.limit);
@@ -206,6 +201,17 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     } else {
         Ok(Exit::Done)
     }
+}
+
+/// Warns of the sessions whose last line is incomplete.
+fn warn_of_torn(list: &[ListedSession], ui: &mut Ui) {
+    let mut torn_paths = Vec::new();
+    for session in list {
+        if session.is_torn {
+            torn_paths.push(session.path.clone());
+        }
+    }
+    warn_torn(&torn_paths, ui);
 }
 
 /// The sessions that were read, before any of them is left out.
@@ -236,24 +242,36 @@ fn read_list(
     }
     args.warn_of_no_files(&found, sources, ui);
 
-    // `read_sessions` consumes the files. The first paths are kept: if no file can be listed, a
-    // warning says which agent wrote these.
-    let mut first_paths = Vec::new();
-    for file in found.files.iter().take(MAX_INSPECTED) {
-        first_paths.push(file.path.clone());
-    }
+    // If no file can be listed, a warning says which agent wrote the first ones.
+    let first_paths = copy_first_paths(&found.files);
     let has_unread = read_sessions(&mut list, found.files, args, sources, period, ui);
     if args.lists_cwd() {
-        // The sessions of other agents were found in all projects.
-        list.retain(|session| {
-            session.other_agent.is_none() || is_cwd(&session.cwd.to_string_lossy(), stores.here())
-        });
+        retain_of_cwd(&mut list, stores);
     }
     let has_failures = found.has_failures || has_unread;
     if list.is_empty() && !has_failures {
         args.warn_of_no_sessions(sources, &first_paths, ui);
     }
     Ok(ReadList { list, has_failures })
+}
+
+/// Returns the paths of the first files, at most [`MAX_INSPECTED`].
+fn copy_first_paths(files: &[FoundFile]) -> Vec<PathBuf> {
+    let mut first_paths = Vec::new();
+    for file in files.iter().take(MAX_INSPECTED) {
+        first_paths.push(file.path.clone());
+    }
+    first_paths
+}
+
+/// Removes the sessions of other projects from the list of the current directory. Only sessions of
+/// agents other than pi and oh-my-pi are among them: these are searched for in all projects, because
+/// only their content names the project.
+fn retain_of_cwd(list: &mut Vec<ListedSession>, stores: &SessionStores) {
+    list.retain(|session| {
+        let is_own = session.other_agent.is_none();
+        is_own || is_cwd(&session.cwd.to_string_lossy(), stores.here())
+    });
 }
 
 /// Notes the date of the prices from which costs are estimated. The column of costs marks such
@@ -380,27 +398,25 @@ fn has_copies_among(list: &[ListedSession], rows: &[ListRow]) -> bool {
 }
 
 /// Whether one of the printed rows is the import of a session of another agent in another row. An
-/// import has another id, but begins at the same time with the same message.
+/// import is a session of pi or oh-my-pi with another id, but it begins at the same time with the
+/// same user message.
 fn has_imports_among(list: &[ListedSession], rows: &[ListRow]) -> bool {
-    // By the time and the first message of a session: whether it is of another agent.
-    let mut origin_by_beginning: HashMap<_, bool> = HashMap::default();
+    let mut own_beginnings = HashSet::default();
+    let mut beginnings_of_others = HashSet::default();
     for row in rows {
         let session = &list[row.index];
         let Some(question) = &session.first_question else {
             continue;
         };
-        let is_of_other_agent = session.other_agent.is_some();
         let beginning = (session.created_ms, &question.text);
-        let earlier_is_of_other_agent = *origin_by_beginning
-            .entry(beginning)
-            .or_insert(is_of_other_agent);
-        // Two sessions of pi and oh-my-pi that begin alike are forks, and not an import. So are two
-        // sessions of other agents.
-        if earlier_is_of_other_agent != is_of_other_agent {
-            return true;
+        if session.other_agent.is_none() {
+            own_beginnings.insert(beginning);
+        } else {
+            beginnings_of_others.insert(beginning);
         }
     }
-    false
+    // Two sessions of the same kind that begin alike are forks, and not an import.
+    !own_beginnings.is_disjoint(&beginnings_of_others)
 }
 
 /// Whether one of the printed rows is a fork of a session in the list.

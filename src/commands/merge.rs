@@ -1,6 +1,7 @@
 //! `pisess merge`: appends a summary of another branch at the leaf.
 
 use crate::cli::guide::{Example, Guide};
+use crate::cli::hook::HookEvent;
 use crate::cli::navigation::{MoveArgs, PlannedMove, session_tree_event};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Ui};
@@ -9,6 +10,7 @@ use crate::cli::transaction::Decision;
 use crate::load::LoadOptions;
 use crate::ops::IdSource;
 use crate::ops::navigate::navigate_back;
+use crate::ops::plan::Change;
 use crate::ops::summary::{Summary, append_branch_summary, find_branch_summary};
 use crate::session::entry::EntryIx;
 use crate::session::reference::Position;
@@ -56,29 +58,48 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let leaf = Position::from(open.session.leaf);
     let navigation = navigate_back(&open.session, branch_tip, leaf);
     let step = PlannedMove::with_summary(&open, navigation, &args.options);
-    let has_given_summary = args.options.summary.has_given_text();
-    let needs_content = !has_given_summary && !args.options.summary.prepare;
-    if needs_content && !step.abandons_content() {
-        let what = format_args!("{} has no entries to summarize", args.from);
-        let hint = "give an entry of another branch, or a summary with --summary TEXT";
-        return Err(open.input.negative_answer(what).with_hint(hint));
-    }
+    require_content(args, &step)?;
     // With `--prepare` or `--prompt`, this prints what the summary would be made of.
     if let Some(exit) = step.print_preview(ui)? {
         return Ok(exit);
     }
 
+    let has_given_summary = args.options.summary.has_given_text();
     if !has_given_summary && let Some(summary) = find_previous_merge(&step)? {
-        let exit = step.label_existing_summary(summary, ui)?;
-        let name = &open.input.name;
-        let branch = &args.from;
-        let summary_id = open.session.id(summary);
-        ui.warn(&format!(
-            "{name}: {branch} was already merged, in {summary_id}"
-        ));
-        return Ok(exit);
+        return label_previous_merge(args, step, summary, ui);
     }
     append_summary(step, ui)
+}
+
+/// Fails if the branch to merge has no entries of which a summary could be made. A given summary
+/// needs none, and `--prepare` only prints that there are none.
+fn require_content(args: &Args, step: &PlannedMove) -> Result<(), Failure> {
+    let summary = &args.options.summary;
+    let needs_content = !summary.has_given_text() && !summary.prepare;
+    if !needs_content || step.abandons_content() {
+        return Ok(());
+    }
+    let what = format_args!("{} has no entries to summarize", args.from);
+    let hint = "give an entry of another branch, or a summary with --summary TEXT";
+    Err(step.open.input.negative_answer(what).with_hint(hint))
+}
+
+/// Labels the summary of an earlier merge if a label is given, and warns that nothing else is done.
+fn label_previous_merge(
+    args: &Args,
+    step: PlannedMove,
+    summary: EntryIx,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    let open = step.open;
+    let exit = step.label_existing_summary(summary, ui)?;
+    let name = &open.input.name;
+    let branch = &args.from;
+    let summary_id = open.session.id(summary);
+    ui.warn(&format!(
+        "{name}: {branch} was already merged, in {summary_id}"
+    ));
+    Ok(exit)
 }
 
 /// Makes the summary, and appends it below the leaf. If another process has appended to the same
@@ -140,19 +161,29 @@ impl ReadyMerge {
         let summary = &self.summary;
         let change =
             append_branch_summary(session, branch_tip.into(), leaf, summary, label, id_source);
-        let mut notification = None;
-        if let Some(hook) = self.hook.clone() {
-            let leaf_id = session.leaf.map(|leaf| session.id(leaf));
-            let event = session_tree_event(hook, current, &change, leaf_id.as_ref(), Some(summary));
-            notification = Some(event);
-        }
         Ok(Decision {
+            notification: self.notification(current, &change),
             change,
             // The summary. The other entry, if there is one, is its label.
             reported_count: 1,
             editor_text: None,
-            notification,
         })
+    }
+
+    /// Returns the event with which the hook, if there is one, is notified once `change` is written.
+    /// The leaf before the change is that of `current`, which the event also names.
+    fn notification(&self, current: &OpenSession, change: &Change) -> Option<HookEvent> {
+        let hook = self.hook.clone()?;
+        let session = &current.session;
+        let leaf_before = session.leaf.map(|leaf| session.id(leaf));
+        let summary = Some(&self.summary);
+        Some(session_tree_event(
+            hook,
+            current,
+            change,
+            leaf_before.as_ref(),
+            summary,
+        ))
     }
 
     /// Fails if the leaf for which the summary was requested is not on the path to the leaf now.
