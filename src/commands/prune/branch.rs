@@ -114,9 +114,8 @@ impl PruneJob<'_> {
         Ok(())
     }
 
-    /// Returns the sessions of the sub-agents that the branch started. These are files in the
-    /// session's own directory. An entry of the branch reports the end of each path, which
-    /// identifies the file: its directory and its name.
+    /// Returns the sessions of the sub-agents that the branch started: those files in the session's
+    /// own directory that an entry of the branch reports.
     ///
     /// # Errors
     /// If the directory cannot be read. A missing directory is no error: then the sub-agents are
@@ -126,13 +125,7 @@ impl PruneJob<'_> {
         session: &Path,
         choice: &PrunableBranch,
     ) -> Result<Vec<PathBuf>, StoreError> {
-        let mut reported_ends = Vec::new();
-        for request in &self.open.session.collected.billed {
-            let is_of_branch = choice.is_removed[request.entry.index()];
-            if is_of_branch && let Some(agents) = request.reported_ends.as_deref() {
-                reported_ends.extend(possible_session_ends(session, agents));
-            }
-        }
+        let reported_ends = self.list_reported_ends(session, choice);
         // The branch started no sub-agent, so the directory need not be read.
         if reported_ends.is_empty() {
             return Ok(Vec::new());
@@ -148,6 +141,20 @@ impl PruneJob<'_> {
             }
         }
         Ok(agents)
+    }
+
+    /// Returns the ends of the paths of sub-agents' sessions that entries of a branch report: the
+    /// name of the directory and of the file. The rest of the path may have changed since.
+    fn list_reported_ends(&self, session: &Path, choice: &PrunableBranch) -> Vec<String> {
+        let mut reported_ends = Vec::new();
+        // `billed` has the entries with a cost. A report of sub-agents includes theirs.
+        for request in &self.open.session.collected.billed {
+            let is_of_branch = choice.is_removed[request.entry.index()];
+            if is_of_branch && let Some(agents) = request.reported_ends.as_deref() {
+                reported_ends.extend(possible_session_ends(session, agents));
+            }
+        }
+        reported_ends
     }
 
     /// Returns the sessions in the stores that were forked from this session, according to their

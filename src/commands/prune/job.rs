@@ -208,13 +208,13 @@ impl PruneJob<'_> {
         refuse_in_dry_run(input, Action::Rewrite, &self.write_options())
     }
 
-    /// Prunes the session under its lock. First writes SESSION.pruned, so that no pruned part is
-    /// ever in neither file, and then the session. If the session cannot be written, SESSION.pruned
-    /// gets its old content back.
+    /// Prunes the locked session. First writes SESSION.pruned, the file beside it for what is
+    /// removed, so that no pruned part is ever in neither file. Then rewrites the session. If that
+    /// fails, SESSION.pruned gets its old content back.
     ///
-    /// If only payloads are removed, lines that are appended meanwhile follow the pruned session
-    /// unchanged. If entries are removed, an appended line may refer to one of them: then the prune
-    /// is planned again.
+    /// An agent may append lines meanwhile. If only payloads are removed, these lines are kept. If
+    /// entries are removed, a new line may refer to one of them: then nothing is written, and the
+    /// caller tries again.
     fn prune_locked(
         &self,
         locked_open: &OpenSession,
@@ -234,7 +234,6 @@ impl PruneJob<'_> {
         let source = locked_open.input.source();
         let pruned = plan.build_pruned_session(&locked_open.session, source);
         let mut write = |out: &mut dyn io::Write| copy_all(&pruned.with_source(source), out);
-        // Without the growth, the rewrite fails if the session has grown, and is attempted again.
         let locked = if self.removes_entries() {
             locked
         } else {
@@ -362,8 +361,6 @@ impl PruneJob<'_> {
 
     /// Writes the file beside a pruned copy: everything that was pruned from the session before,
     /// and what `plan` prunes. `None` if both are nothing.
-    ///
-    /// With `--force`, replaces an existing file, but only if it belongs to this session.
     fn write_side_file_of_copy(&self, plan: &PrunePlan) -> Result<Option<CompanionFile>, Failure> {
         let source_side_file = match self.open.input.file() {
             Some(file) => open_if_exists(&pruned_file(&session_own_path(file)))?,
@@ -374,15 +371,12 @@ impl PruneJob<'_> {
             return Ok(None);
         }
 
-        let mut if_exists = IfExists::Refuse;
-        if self.write.change.force {
-            if_exists = IfExists::Replace;
-            if let Some(replaced) = open_if_exists(&self.side_file)? {
-                // Fails for a file that is damaged, or belongs to another session.
-                read_side_file(self.open, replaced)?;
-            }
-        }
-
+        let if_exists = if self.write.change.force {
+            self.refuse_unrelated_side_file()?;
+            IfExists::Replace
+        } else {
+            IfExists::Refuse
+        };
         let old_records = match source_side_file {
             Some(side_file) => Some(read_side_file(self.open, side_file)?),
             None => None,
@@ -390,6 +384,15 @@ impl PruneJob<'_> {
         let new_side_file =
             self.write_side_file(self.open, plan, old_records.as_ref(), if_exists)?;
         Ok(Some(new_side_file))
+    }
+
+    /// Refuses to replace a file beside the copy that is damaged, or belongs to another session. Even
+    /// with `--force`, that file is kept: it may have the only copy of what was pruned.
+    fn refuse_unrelated_side_file(&self) -> Result<(), Failure> {
+        if let Some(existing) = open_if_exists(&self.side_file)? {
+            read_side_file(self.open, existing)?;
+        }
+        Ok(())
     }
 }
 

@@ -133,33 +133,17 @@ fn refuse_single_options(args: &Args) -> Result<(), Failure> {
     Err(failure.with_hint(hint))
 }
 
-/// Finds the sessions of `--project`, of all stores (`--all`), or of the arguments. Directories
-/// among the arguments are searched as by other commands that change many sessions. With `-n`,
-/// their subdirectories are always included.
+/// Finds the sessions of `--project`, of all stores (`--all`), or of the arguments. Of a directory
+/// among the arguments, subdirectories are included only with `-r`, or with `-n`.
 fn find_sessions(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
     if let Some(project) = &args.project {
-        let project = resolve_user_folder(project, ui);
-        let found = SessionStores::locate_from(&project, ui).find_sessions(&Scope::CurrentProject);
-        // What cannot be read may be a session of the project, so it is a failure.
-        let is_strict = true;
-        let failures = search_failures(found.problems, is_strict, ui);
-        if found.files.is_empty() && failures.is_empty() {
-            ui.warn("no sessions of this project (hint: `pisess list --all` lists all projects)");
-        }
-        return Ok(FoundSessions {
-            files: found.files,
-            failures,
-            scope: Scope::CurrentProject,
-            none_found_note: None,
-        });
+        return Ok(find_project_sessions(project, ui));
     }
     if args.all {
-        return Ok(expand_arguments(
-            &existing_store_roots(ui),
-            Reach::Visible,
-            TitlePolicy::SuggestOnly,
-            ui,
-        ));
+        // Roots of stores are no titles, so the policy has no effect.
+        let title_policy = TitlePolicy::SuggestOnly;
+        let roots = existing_store_roots(ui);
+        return Ok(expand_arguments(&roots, Reach::Visible, title_policy, ui));
     }
     let reach = if args.write.change.dry_run {
         Reach::Visible
@@ -168,6 +152,24 @@ fn find_sessions(args: &Args, ui: &mut Ui) -> Result<FoundSessions, Failure> {
     };
     let title_policy = TitlePolicy::for_change(args.is_reversible(), &args.sessions, ui);
     Ok(expand_arguments(&args.sessions, reach, title_policy, ui))
+}
+
+/// Finds the stored sessions of a project, given by its directory. Warns if there are none.
+fn find_project_sessions(project: &Path, ui: &mut Ui) -> FoundSessions {
+    let project = resolve_user_folder(project, ui);
+    let found = SessionStores::locate_from(&project, ui).find_sessions(&Scope::CurrentProject);
+    // What cannot be read may be a session of the project, so it is a failure.
+    let is_strict = true;
+    let failures = search_failures(found.problems, is_strict, ui);
+    if found.files.is_empty() && failures.is_empty() {
+        ui.warn("no sessions of this project (hint: `pisess list --all` lists all projects)");
+    }
+    FoundSessions {
+        files: found.files,
+        failures,
+        scope: Scope::CurrentProject,
+        none_found_note: None,
+    }
 }
 
 /// Prunes or restores a session; with `-n`, only plans that. Returns `None` if the filter does not

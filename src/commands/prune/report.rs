@@ -217,8 +217,8 @@ impl PruneJob<'_> {
         self.print_rows(columns, PAYLOADS, rows, ui)
     }
 
-    /// Prints a row for each string that contains secrets: the id of its entry, the placeholders of
-    /// the secrets, its size and its field.
+    /// Prints a row for each string that contains secrets: the id of its entry, the placeholders
+    /// that would replace the secrets, its size and its field.
     fn print_secrets(&self, prune: &PrunePlan, ui: &mut Ui) -> Result<(), Failure> {
         let rows = prune.secrets.strings.iter().map(|string| {
             let value = ReplacedValue {
@@ -228,15 +228,17 @@ impl PruneJob<'_> {
                 kind: SECRET_KIND,
                 bytes: string.span.len,
             };
-            let placeholders: Vec<String> =
-                string.secrets.iter().map(ToString::to_string).collect();
-            let placeholders_json = array(
-                placeholders
-                    .iter()
-                    .map(|placeholder| encode_to_vec(&Text::from(placeholder.as_str()))),
-            );
+            let mut placeholders = Vec::new();
+            let mut json_placeholders = Vec::new();
+            for secret in &string.secrets {
+                let placeholder = secret.to_string();
+                json_placeholders.push(encode_to_vec(&Text::from(placeholder.as_str())));
+                placeholders.push(placeholder);
+            }
             PlanRow {
-                json: value.to_json().json("placeholders", &placeholders_json),
+                json: value
+                    .to_json()
+                    .json("placeholders", &array(&json_placeholders)),
                 bytes: value.bytes as usize,
                 cells: value.to_cells(join_first_few(placeholders)),
             }
@@ -396,7 +398,7 @@ pub struct PruneReport {
 impl PruneReport {
     /// Prints the report. As JSON, it is printed even if nothing was changed. As text, it is
     /// printed on standard error; after pruning, the path of SESSION.pruned follows on standard
-    /// output.
+    /// output, for scripts.
     pub fn print(&self, json: bool, ui: &mut Ui) -> Result<(), Failure> {
         let name = &self.name;
         let purge = if self.is_purged {
@@ -418,21 +420,25 @@ impl PruneReport {
             return Ok(());
         }
 
+        let action = self.describe_prune();
         let sizes = self.outcome.describe_session_sizes();
-        let are_secrets = self.outcome.secrets.count > 0;
-        let done = if !are_secrets {
-            format!("pruned, {}", format_bytes(self.outcome.bytes))
-        } else if self.is_purged {
-            "removed for good".to_owned()
-        } else {
-            // Their size is left out: a secret is about as long as its placeholder.
-            "pruned".to_owned()
-        };
-        ui.print_status(&format!("{name}: {parts} {done}; {sizes}"));
+        ui.print_status(&format!("{name}: {parts} {action}; {sizes}"));
         if self.is_purged {
+            // There is no SESSION.pruned.
             return Ok(());
         }
         ui.print_path(&self.side_file.to_string_lossy())
+    }
+
+    /// Describes what was done with the pruned parts: `pruned, 1.2 MB`, `pruned`, or `removed for
+    /// good`. Secrets have no size, because their placeholders are about as long.
+    fn describe_prune(&self) -> String {
+        let are_secrets = self.outcome.secrets.count > 0;
+        match (are_secrets, self.is_purged) {
+            (false, _) => format!("pruned, {}", format_bytes(self.outcome.bytes)),
+            (true, false) => "pruned".to_owned(),
+            (true, true) => "removed for good".to_owned(),
+        }
     }
 
     /// Returns the report as JSON. With `is_dry_run`, it describes what would be done.

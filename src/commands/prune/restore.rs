@@ -134,7 +134,8 @@ impl PruneJob<'_> {
         })
     }
 
-    /// Restores the locked session, and then removes SESSION.pruned.
+    /// Restores the locked session, and then removes SESSION.pruned, the file beside it that has the
+    /// pruned values. A failure to remove that file is a part of the result: the session is restored.
     fn restore_locked(
         &self,
         locked_open: &OpenSession,
@@ -146,30 +147,33 @@ impl PruneJob<'_> {
             return Ok(ChangeAttempt::nothing_to_do(RestoredInPlace::default()));
         };
         let restoration = self.plan_restore(locked_open, pruned)?;
-        let mut restored = RestoredInPlace {
-            outcome: PruneOutcome::from_restored(&restoration.restored_records),
-            ..RestoredInPlace::default()
-        };
+        let outcome = PruneOutcome::from_restored(&restoration.restored_records);
         // A killed restore may have left SESSION.pruned behind, although the session is whole.
-        if restored.outcome.is_empty() {
-            restored.removal_error = self.remove_restored_file(&restoration);
-            return Ok(ChangeAttempt::nothing_to_do(restored));
+        if outcome.is_empty() {
+            return Ok(ChangeAttempt::nothing_to_do(RestoredInPlace {
+                removal_error: self.remove_restored_file(&restoration),
+                ..RestoredInPlace::default()
+            }));
         }
 
         let source = locked_open.input.source();
         let original = restoration.verify_original(source);
-        restored.original = locked_open.input.map_read_error(original)?;
+        let original = locked_open.input.map_read_error(original)?;
         let whole = restoration.restored_file(source);
         let mut write = |out: &mut dyn Write| copy_all(&whole, out);
         let backup = None;
         // Called after the rewrite, with the lock still held.
-        let mut remove_side_file = || {
-            restored.removal_error = self.remove_restored_file(&restoration);
+        let mut removal_error = None;
+        let mut remove_side_file = || removal_error = self.remove_restored_file(&restoration);
+        // Agents do not use the lock: lines that they append meanwhile are kept.
+        let locked = locked.carrying_growth();
+        let commit = locked.rewrite_then(backup, &mut write, &mut remove_side_file)?;
+        let restored = RestoredInPlace {
+            outcome,
+            original,
+            removal_error,
+            ..RestoredInPlace::default()
         };
-        let commit =
-            locked
-                .carrying_growth()
-                .rewrite_then(backup, &mut write, &mut remove_side_file)?;
         Ok(ChangeAttempt::with_commit(commit, restored))
     }
 
