@@ -98,13 +98,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         results.push((planned.session, result));
     }
 
-    // If only one session was moved, its new path is reported at the end.
-    let moved_to = match &results[..] {
-        [(_, Ok(outcome))] if outcome.status == Status::Moved => Some(outcome.to.clone()),
-        _ => None,
-    };
+    let only_moved = find_only_moved(&results);
     let exit = report_results(args, &mut mover, results, ui)?;
-    if let Some(path) = moved_to
+    if let Some(path) = only_moved
         && !args.change.json
     {
         report_new_session("moved", &path, ui);
@@ -115,12 +111,23 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
+/// The result of moving a session, which is given by its path or name.
+type MoveResult = (PathBuf, Result<Relocation, Failure>);
+
+/// Returns the new path of the session, if a single one was to be moved and is.
+fn find_only_moved(results: &[MoveResult]) -> Option<PathBuf> {
+    match results {
+        [(_, Ok(outcome))] if outcome.status == Status::Moved => Some(outcome.to.clone()),
+        _ => None,
+    }
+}
+
 /// Reports what was moved, and the forks that were changed, and returns the worst exit code. A
 /// failure to print does not undo a move, and says so.
 fn report_results(
     args: &Args,
     mover: &mut Mover,
-    results: Vec<(PathBuf, Result<Relocation, Failure>)>,
+    results: Vec<MoveResult>,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
     let mut report = RelocationReport {
@@ -130,18 +137,12 @@ fn report_results(
     };
     report.report_unread(mover, ui);
     report.report_forks(mover, ui);
-    // `print` raises `report.worst_exit`, even if printing fails halfway.
-    let print = |ui: &mut Ui| {
-        let mut plan = session_moves_table();
-        for (session, result) in results {
-            report.report_session(&session, result, &mut plan, ui)?;
-        }
-        plan.print(ui)
-    };
     let printed = if args.change.dry_run {
-        print(ui)
+        report.print_sessions(results, ui)
     } else {
-        ui.print_after_write("the sessions are moved", print)
+        ui.print_after_write("the sessions are moved", |ui| {
+            report.print_sessions(results, ui)
+        })
     };
     report.worst_exit.or_print_failure(printed)
 }
@@ -298,12 +299,11 @@ fn is_unknown_name(name: &Path, ui: &Ui) -> bool {
     }
 }
 
-/// Returns moves of the stored sessions whose working directory was `old`, the moved directory, or
+/// Returns moves of the stored sessions whose working directory is `old`, the moved directory, or
 /// below it. Their new working directory is `new`, or the same directory below `new`.
 ///
-/// An interrupted run may have changed the header of a session without moving its file. Such a
-/// session is recognized by the path of its file, which is still among the sessions of the old
-/// directory.
+/// Sessions that an interrupted run has moved in part are included. It has changed the header, which
+/// names the new directory, but the file is still in the store's directory for the old project.
 fn plan_moves_of_folder(old: &Path, new: &Path, mover: &mut Mover, ui: &Ui) -> Vec<SessionMove> {
     let home = ui.home();
     let base_dirs = BaseDirs {
@@ -314,21 +314,18 @@ fn plan_moves_of_folder(old: &Path, new: &Path, mover: &mut Mover, ui: &Ui) -> V
     for StoredSession { path, header } in &mover.stored_sessions(ui).sessions {
         let Some(cwd) = &header.cwd else { continue };
         let cwd = cwd.to_string_lossy();
-        if let Some(new_cwd) = moved_cwd(&cwd, old, new, base_dirs) {
+        let mut new_cwd = moved_cwd(&cwd, old, new, base_dirs);
+        if new_cwd.is_none()
+            && let Some(former_cwd) = moved_cwd(&cwd, new, old, base_dirs)
+            && is_among_sessions_of(&former_cwd, path, ui)
+        {
+            // The header is changed already, and only the file is still to be moved.
+            new_cwd = Some(PathBuf::from(&*cwd));
+        }
+        if let Some(new_cwd) = new_cwd {
             moves.push(SessionMove {
                 session: path.clone(),
                 new_cwd,
-            });
-            continue;
-        }
-
-        // The header may be changed already: then the session was in the old directory before.
-        if let Some(former_cwd) = moved_cwd(&cwd, new, old, base_dirs)
-            && is_among_sessions_of(&former_cwd, path, ui)
-        {
-            moves.push(SessionMove {
-                session: path.clone(),
-                new_cwd: PathBuf::from(&*cwd),
             });
         }
     }
@@ -360,6 +357,16 @@ impl RelocationReport<'_> {
     /// Reports a failure, and raises the exit code to the exit code of the failure.
     fn report_failure(&mut self, failure: &Failure, ui: &mut Ui) {
         self.worst_exit = self.worst_exit.max(ui.report_failure(failure));
+    }
+
+    /// Prints the result for each session; with `-n`, a table. Even if printing fails halfway, the
+    /// exit code includes the failures so far.
+    fn print_sessions(&mut self, results: Vec<MoveResult>, ui: &mut Ui) -> Result<(), Failure> {
+        let mut plan = session_moves_table();
+        for (session, result) in results {
+            self.report_session(&session, result, &mut plan, ui)?;
+        }
+        plan.print(ui)
     }
 
     /// Reports the parts of the stores that could not be read.

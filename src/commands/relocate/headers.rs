@@ -85,16 +85,18 @@ impl ChangedHeaders {
         }
     }
 
-    /// Writes the old header of a file, even if an agent seems to have the file open: `force` is
-    /// set. Lines that were appended meanwhile are kept.
+    /// Writes the old header of a file again. Lines that were appended meanwhile are kept.
     fn restore_header(&self, changed: &ChangedHeader) -> Result<(), Failure> {
-        // The file was refused as standard output, if it is, before its header was changed.
+        // A session that is standard output cannot be opened. That was checked before the header was
+        // changed, so it is not checked again.
         let is_stdout = |_: &File| false;
         let input = Input::open_path(&changed.path, &is_stdout)?;
         let options = WriteOptions {
+            // The file was just written to, so an agent seems to have it open.
             force: true,
             ..self.options
         };
+        // `grown_input` is the file as it is now, if lines were appended since it was opened.
         let mut restore = |grown_input: Option<Input>, locked: Locked| -> AttemptResult<()> {
             let locked_input = grown_input.as_ref().unwrap_or(&input);
             let header = locked_input.read_header()?;

@@ -399,16 +399,16 @@ fn plan_relocation<'a>(
     cwd: &'a Path,
     ui: &Ui,
 ) -> RelocationPlan<'a> {
-    let header = &open.session.header;
-    let old_cwd = header
-        .cwd
-        .as_ref()
-        .map(|cwd| PathBuf::from(&*cwd.to_string_lossy()));
-    let old = file.resolved().to_owned();
-    let project_before = old_cwd.as_deref().unwrap_or(ui.current_folder());
-    let stores_before = stores_for_recorded_project(project_before, ui);
+    let recorded_cwd = open.session.header.cwd.as_ref();
+    let old_cwd = recorded_cwd.map(|cwd| PathBuf::from(&*cwd.to_string_lossy()));
+    let old_project = old_cwd.as_deref().unwrap_or(ui.current_folder());
+    // The stores, each with its directories for the sessions of the old or of the new project.
+    let stores_before = stores_for_recorded_project(old_project, ui);
     let stores_after = stores_for_named_project(cwd, ui);
+
+    let old = file.resolved().to_owned();
     let folder = old.parent().unwrap_or(Path::new("/"));
+    // `None` if the file is in no store.
     let new_folder =
         find_project_folder(folder, open.session.dialect, &stores_before, &stores_after);
     let to = match (new_folder, old.file_name()) {
