@@ -31,7 +31,7 @@ use painter::{RowArgs, TreePainter};
 use pisess_json::write::Object;
 use pisess_store::KeptContent;
 use std::ffi::OsStr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -294,10 +294,7 @@ fn follow_session(
     print_tree(args, &followed.open, whole, ui)?;
     ui.print_notes_at_once();
     let mut watcher = FileWatcher::start(std::slice::from_ref(&followed.path));
-    // The watcher names a file that changes only if it has the extension of sessions; and it names
-    // the target of a link. Any other path is read after each wait.
-    let has_session_extension = followed.path.extension() == Some(OsStr::new("jsonl"));
-    let is_named_by_watcher = has_session_extension && !followed.path.is_symlink();
+    let is_named_by_watcher = is_named_by_watcher(&followed.path);
 
     // Entries may have been appended before the watcher was started, so the session is read before
     // the first wait.
@@ -308,6 +305,14 @@ fn follow_session(
         }
         changed = watcher.wait_for_changes(ui)?;
     }
+}
+
+/// Whether the watcher names this file when it changes. The watcher names only files with the
+/// extension of sessions, and in place of a link its target. Any other file has to be read after
+/// each wait.
+fn is_named_by_watcher(path: &Path) -> bool {
+    let has_session_extension = path.extension() == Some(OsStr::new("jsonl"));
+    has_session_extension && !path.is_symlink()
 }
 
 /// Prints the entries that were appended to a session since the last call.

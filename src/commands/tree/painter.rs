@@ -229,19 +229,27 @@ fn describe_size(extent: &SubtreeExtent) -> String {
     format_count(extent.entry_count as usize, "message", "messages")
 }
 
+/// Returns the rows to print. With `folds_rows`, adjacent rows of tools become one row. So does each
+/// branch that was left, except in the layout of pi.
+fn group_rows(entry_painter: &EntryPainter, folds_rows: bool) -> Vec<RowGroup> {
+    let drawing = entry_painter.drawing;
+    if !folds_rows {
+        return ungrouped_rows(drawing);
+    }
+    let groups = fold_tool_rows(drawing, entry_painter.edits);
+    if drawing.layout == Layout::Trunk {
+        fold_left_branches(drawing, groups)
+    } else {
+        groups
+    }
+}
+
 impl<'a> TreePainter<'a> {
     /// Returns a painter for all rows of the drawing in `entry_painter`.
     pub fn new(entry_painter: EntryPainter<'a>, args: RowArgs, ui: &Ui) -> Result<Self, Failure> {
         let drawing = entry_painter.drawing;
         let session = drawing.session;
-        let mut groups = if args.folds_rows {
-            fold_tool_rows(drawing, entry_painter.edits)
-        } else {
-            ungrouped_rows(drawing)
-        };
-        if args.folds_rows && drawing.layout == Layout::Trunk {
-            groups = fold_left_branches(drawing, groups);
-        }
+        let groups = group_rows(&entry_painter, args.folds_rows);
 
         // Only rows with a connector show the sizes of their branches.
         let mut tree_rows = drawing.tree_rows.iter();
@@ -647,30 +655,34 @@ impl<'a> TreePainter<'a> {
         marks
     }
 
-    /// Returns the extent of the branch whose first row has the entry `first_drawn`.
+    /// Returns the number of messages of the branch whose first row has the entry `first_drawn`, and
+    /// the time of its newest entry.
     ///
-    /// A filter or a search may hide the first entries of the branch. They count, too, so that a
-    /// branch has the same size in each view. They are the ancestors of `first_drawn` below the
-    /// branch point, which is the nearest ancestor that is drawn, has messages on other branches,
-    /// or is on the path to the leaf.
+    /// A filter or a search may hide the first entries of the branch, which are above `first_drawn`.
+    /// They count, too, so that a branch has the same size in each view.
     fn branch_extent(&self, first_drawn: EntryIx) -> SubtreeExtent {
-        let drawing = &self.entry_painter.drawing;
+        let session = self.entry_painter.drawing.session;
         let mut extent = self.subtree_extents[first_drawn.index()];
         // Labels, marks and other notes are no part of the branch above them.
         if extent.entry_count == 0 {
             return extent;
         }
-        let parent = drawing.session.entry(first_drawn).parent;
-        for above in drawing.session.ancestors(parent) {
-            let is_branch_point = drawing.is_active(above)
-                || self.is_drawn[above.index()]
-                || self.has_other_branches(above, &extent);
-            if is_branch_point {
+        for above in session.ancestors(session.entry(first_drawn).parent) {
+            if self.is_branch_point(above, &extent) {
                 break;
             }
             extent = self.subtree_extents[above.index()];
         }
         extent
+    }
+
+    /// Whether a branch begins below an entry, and so does not include it: the entry is on the path
+    /// to the leaf, is drawn itself, or has messages on other branches. `extent_of_child` is the
+    /// extent of the subtree from which the search comes.
+    fn is_branch_point(&self, ix: EntryIx, extent_of_child: &SubtreeExtent) -> bool {
+        self.entry_painter.drawing.is_active(ix)
+            || self.is_drawn[ix.index()]
+            || self.has_other_branches(ix, extent_of_child)
     }
 
     /// Whether the subtree of an entry has messages that are not below one of its children.
@@ -781,13 +793,10 @@ impl<'a> TreePainter<'a> {
         let glyphs = &self.entry_painter.glyphs;
         let tree_row = self.first_tree_row(group);
         // The connector takes the last level of its row, so the bars have the others. A row with a
-        // connector is at least on level 1.
-        let mut bar_levels = tree_row.level as usize;
-        let mut max_bar_levels = self.max_levels;
-        if tree_row.has_connector {
-            bar_levels -= 1;
-            max_bar_levels -= 1;
-        }
+        // connector is at least on level 1, and `max_levels` is at least 1.
+        let connector_levels = usize::from(tree_row.has_connector);
+        let bar_levels = tree_row.level as usize - connector_levels;
+        let max_bar_levels = self.max_levels - connector_levels;
         for level in 0..bar_levels.min(max_bar_levels) {
             if bars.has_bar(level) {
                 rows.push_str(glyphs.bar);
