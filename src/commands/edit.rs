@@ -77,8 +77,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         None if args.omit => EditAction::Omit,
         None => EditAction::Undo,
     };
-    // Read before the edit, and printed after it: an edit that is refused has only one report.
+    // Read before the edit, because it replaces texts. Printed after it, because a refused edit has
+    // only its failure to report.
     let target_reports = TargetReport::read_all(&open, args)?;
+    // The number of edits in the change. The function below is called again if the session grows
+    // before the commit.
     let mut edit_count = 0;
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
         refuse_without_edits(locked_open)?;
@@ -91,13 +94,18 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     for report in &target_reports {
         report.print(ui);
     }
-    // With -n or --json, the change itself is printed. On standard output, the session is.
-    let is_change_printed = args.write.change.dry_run || args.write.change.json;
-    let is_effect_shown = is_change_printed || writes_to_stdout(&args.write, &open);
-    if exit == Exit::Done && edit_count > 0 && !is_effect_shown {
+    let is_edited = exit == Exit::Done && edit_count > 0;
+    if is_edited && !shows_change(args, &open) {
         report_effect(action, edit_count, ui);
     }
     Ok(exit)
+}
+
+/// Whether the output shows the change: with `-n` or `--json` it is the change itself, and otherwise
+/// it may be the changed session, on standard output.
+fn shows_change(args: &Args, open: &OpenSession) -> bool {
+    let prints_change = args.write.change.dry_run || args.write.change.json;
+    prints_change || writes_to_stdout(&args.write, open)
 }
 
 /// Returns the text of `--replace`, which is read from standard input for `-`. `None` without the

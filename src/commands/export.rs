@@ -340,16 +340,31 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
 
     let batch = None;
-    let failure = match export_session(args, &args.session, format, batch, ui) {
-        Err(failure) if failure.is_missing_file => failure,
-        exported => return exported,
-    };
-    // No session has the name. If several projects have it, this fails, and names them.
-    let project = find_project_cwd(&args.session, ui)?;
-    if project.is_some() && !is_to_stdout {
-        return export_all(args, format, ui);
+    match export_session(args, &args.session, format, batch, ui) {
+        Err(failure) if failure.is_missing_file => {
+            export_project_or_fail(args, format, failure, ui)
+        }
+        exported => exported,
     }
-    Err(failure)
+}
+
+/// Exports the sessions of the project that SESSION names, because no session has that name.
+///
+/// # Errors
+/// `no_session`, the failure to find a session, if no project has the name either, or if its sessions
+/// would go to standard output. If several projects have the name, another failure lists them.
+fn export_project_or_fail(
+    args: &Args,
+    format: Rendition,
+    no_session: Failure,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    let project = find_project_cwd(&args.session, ui)?;
+    let is_to_stdout = args.output.as_deref() == Some(Path::new("-"));
+    if project.is_none() || is_to_stdout {
+        return Err(no_session);
+    }
+    export_all(args, format, ui)
 }
 
 /// Whether SESSION is the name of a project, which is meant rather than a session with that name in

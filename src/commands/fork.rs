@@ -249,36 +249,55 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         None if args.before => open.session.current_entry().into(),
         None => open.session.leaf.into(),
     };
-    // With --before, the copy ends above this message; its text is offered for editing.
-    let edited_message = if args.before {
-        Some(require_user_message(args, &open, chosen_position)?)
-    } else {
-        None
-    };
+    let fork_end = ForkEnd::at_position(args, &open, chosen_position)?;
     let hook = args.hook.hook_command(&open.input, ui);
     if let Some(hook) = &hook {
         let event = hook_event(args, &open, chosen_position);
+        // Fails if the hook cancels the fork. The rest of its answer has no effect.
         hook.ask_hook(open.input.map_read_error(event)?, &open, ui)?;
     }
 
-    let mut end = chosen_position;
-    let mut editor_text = None;
-    if let Some(message) = edited_message {
-        end = open.session.entry(message).parent.into();
-        editor_text = Some(read_draft(&open, message)?);
-    }
     let mut ids = Ids::new(ui)?;
     let options = fork_options(args, &open, &mut ids, ui)?;
     let new_session = ids.with_id_source(ui, |id_source| {
-        let built = build_new_session(args, &open, end, &options, id_source);
+        let built = build_new_session(args, &open, fork_end.position, &options, id_source);
         open.input.map_read_error(built)
     })?;
     let ready = ReadyFork {
         notification: hook.map(|hook| fork_notification(hook, &open, &new_session, &options)),
         new_session,
-        editor_text,
+        editor_text: fork_end.editor_text,
     };
     ready.write(args, &open, &ids, ui)
+}
+
+/// Where the copied path ends.
+struct ForkEnd {
+    position: Position,
+    /// With `--before`, the text of the user message below the end, which is printed for editing.
+    editor_text: Option<Text<'static>>,
+}
+
+impl ForkEnd {
+    /// Returns the end for the position that the user chose: that position itself, or with
+    /// `--before` the one above it. Then it must be a user message.
+    fn at_position(
+        args: &Args,
+        open: &OpenSession,
+        chosen_position: Position,
+    ) -> Result<ForkEnd, Failure> {
+        if !args.before {
+            return Ok(ForkEnd {
+                position: chosen_position,
+                editor_text: None,
+            });
+        }
+        let message = require_user_message(args, open, chosen_position)?;
+        Ok(ForkEnd {
+            position: open.session.entry(message).parent.into(),
+            editor_text: Some(read_draft(open, message)?),
+        })
+    }
 }
 
 fn refuse_empty_name(args: &Args) -> Result<(), Failure> {

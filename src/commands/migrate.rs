@@ -160,6 +160,7 @@ fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         let path = PathBuf::from(failure.path.clone().unwrap_or_default());
         outcomes.push(MigrationOutcome::from_failure(&path, failure));
     }
+    // Only once the batch is finished do all migrations survive a power failure.
     let batch = Batch::default();
     outcomes.extend(migrate_all(files, args, &batch, ui));
     for warning in batch.finish() {
@@ -167,15 +168,18 @@ fn migrate_in_place(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     }
 
     let exit = report_outcomes(&outcomes, args, ui)?;
-    if !args.writes_files() && !args.recursive {
-        let needs_recursion = outcomes.iter().any(|outcome| {
-            outcome.status == Status::Outdated && is_in_subfolder(sessions, &outcome.path)
-        });
-        if needs_recursion {
-            ui.warn(NEEDS_RECURSION);
-        }
+    if !args.writes_files() && !args.recursive && needs_recursion(sessions, &outcomes) {
+        ui.warn(NEEDS_RECURSION);
     }
     Ok(exit)
+}
+
+/// Whether a file that needs the migration is in a subdirectory of the given directories. Without
+/// `-r`, the migration would not reach it.
+fn needs_recursion(sessions: &[PathBuf], outcomes: &[MigrationOutcome]) -> bool {
+    outcomes.iter().any(|outcome| {
+        outcome.status == Status::Outdated && is_in_subfolder(sessions, &outcome.path)
+    })
 }
 
 /// Finds the files to migrate, or to report on. Only a command that writes refuses to search

@@ -263,7 +263,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>, world: World) -> u8 {
 /// Otherwise, running the line reports its error.
 fn complete_and_run(args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
     let parsed = parse(args);
-    // `--all` conflicts with SESSION.
+    // clap refuses `--all` with SESSION.
     if is_conflict(&parsed)
         && let Some(line) = choose::without_redundant_all(args, &LINE_PARSER, ui)
     {
@@ -280,18 +280,15 @@ fn complete_and_run(args: &[OsString], ui: &mut Ui) -> Result<u8, Failure> {
     if cli.choose {
         return choose_and_run(args, ui);
     }
-    let is_incomplete = parsed.is_err();
-    if !is_incomplete {
-        return run_parsed(parsed, args, ui);
-    }
-    if choose::must_ask_for_session(args, &LINE_PARSER, ui)? {
+    let lacks_argument = parsed.is_err();
+    if lacks_argument && choose::must_ask_for_session(args, &LINE_PARSER, ui)? {
         return choose_and_run(args, ui);
     }
-    match choose::take_last(args, &LINE_PARSER, ui)? {
-        Some(completed) => run_parsed(parse(&completed), &completed, ui),
-        // Running the line reports what is missing.
-        None => run_parsed(parsed, args, ui),
+    if lacks_argument && let Some(completed) = choose::take_last(args, &LINE_PARSER, ui)? {
+        return run_parsed(parse(&completed), &completed, ui);
     }
+    // If an argument is still missing, running the line reports it.
+    run_parsed(parsed, args, ui)
 }
 
 /// Lets the user choose the missing arguments, and runs the completed command line.

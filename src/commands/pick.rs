@@ -5,8 +5,9 @@ use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::load::LoadOptions;
-use crate::ops::list_ids;
 use crate::ops::pick::{Destination, complete_selection, copy_onto};
+use crate::ops::plan::Change;
+use crate::ops::{IdSource, list_ids};
 use crate::session::entry::EntryIx;
 use foldhash::HashSet;
 use std::path::{Path, PathBuf};
@@ -84,23 +85,13 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         Some(path) => Some(OpenSession::open_to_read(path, LoadOptions::default(), ui)?),
         None => None,
     };
+    // The ids of entries that were copied without being chosen. The function below is called again
+    // if the session grows before the commit; these are of its last call.
     let mut also_copied = String::new();
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
-        let parent = locked_open.resolve_parent(&args.at)?;
-        // Fails if new entries cannot name the parent.
-        locked_open.new_parent_id(parent)?;
-        let (source, destination) = match &other {
-            Some(other) => (
-                other,
-                Destination::OtherSession(&locked_open.session, parent),
-            ),
-            None => (locked_open, Destination::SameSession(parent)),
-        };
-        let Selection { entries, unchosen } = Selection::find(source, &args.entries)?;
-        also_copied = list_ids(&source.session, &unchosen);
-        let change = copy_onto(&source.entry_reader(), &entries, destination, id_source)
-            .map_err(|refusal| source.refusal_failure(refusal))?;
-        Ok(change.into())
+        let copies = copy_chosen(args, other.as_ref(), locked_open, id_source)?;
+        also_copied = copies.also_copied;
+        Ok(copies.change.into())
     })?;
     if !also_copied.is_empty() {
         ui.warn(&format!(
@@ -108,6 +99,38 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ));
     }
     Ok(exit)
+}
+
+/// A change that appends copies of entries.
+struct Copies {
+    change: Change,
+    /// The ids of the copied entries that the user did not choose, as a list for people.
+    also_copied: String,
+}
+
+/// Returns the change that appends copies of the chosen entries to the session `locked_open`. The
+/// entries are in the session `other`; without it, in the same session.
+fn copy_chosen(
+    args: &Args,
+    other: Option<&OpenSession>,
+    locked_open: &OpenSession,
+    id_source: &mut IdSource,
+) -> Result<Copies, Failure> {
+    let parent = locked_open.resolve_parent(&args.at)?;
+    // Fails if new entries cannot name the parent.
+    locked_open.new_parent_id(parent)?;
+    let source = other.unwrap_or(locked_open);
+    let destination = match other {
+        Some(_) => Destination::OtherSession(&locked_open.session, parent),
+        None => Destination::SameSession(parent),
+    };
+    let Selection { entries, unchosen } = Selection::find(source, &args.entries)?;
+    let change = copy_onto(&source.entry_reader(), &entries, destination, id_source)
+        .map_err(|refusal| source.refusal_failure(refusal))?;
+    Ok(Copies {
+        change,
+        also_copied: list_ids(&source.session, &unchosen),
+    })
 }
 
 /// The entries to copy.

@@ -97,20 +97,30 @@ fn resume_session(
     let input = Input::open_one_to_read(session, rollouts, ui)?;
     let open = OpenSession::from_input(input, LoadOptions::default(), ui)?;
     let command = AgentCommand::of_session(&open, ui)?;
-    let is_named = name_argument(session).is_some();
-    if let Some(source) = &open.input.foreign {
-        if source.sub_agent.is_some() {
-            ui.warn("this is a sub-agent: the command continues the session that started it");
-        }
-        note_imports(source, ui);
-    } else if is_named && ui.stderr_is_terminal() && !args.json {
-        report_named_session(&open.input, ui)?;
-    }
+    note_session(session, &open.input, args, ui)?;
     if args.exec {
         return command.exec(&open.input, ui);
     }
     command.print(args, ui)?;
     Ok(Exit::Done)
+}
+
+/// Notes which session the command continues, if the user may not know that: it is another session
+/// than the given one, or was given only by a name. `argument` is how the user gave it.
+fn note_session(argument: &Path, input: &Input, args: &Args, ui: &mut Ui) -> Result<(), Failure> {
+    // `foreign` is set for a session of another agent than pi and oh-my-pi.
+    if let Some(source) = &input.foreign {
+        if source.sub_agent.is_some() {
+            ui.warn("this is a sub-agent: the command continues the session that started it");
+        }
+        note_imports(source, ui);
+        return Ok(());
+    }
+    let is_name = name_argument(argument).is_some();
+    if is_name && ui.stderr_is_terminal() && !args.json {
+        report_named_session(input, ui)?;
+    }
+    Ok(())
 }
 
 /// Warns if a session of another agent was also imported: the user may mean the imported session,

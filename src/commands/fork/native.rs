@@ -30,8 +30,9 @@ pub struct NativeFork<'a> {
 }
 
 impl NativeFork<'_> {
-    /// Converts the fork, and chooses the path of the new file. Fails if the agent could not
-    /// continue the result, because it has no message.
+    /// Converts the fork, and chooses the path of the new file: in the agent's store, unless `-o` or
+    /// `--dir` names another place. Fails if the fork has no message, because the agent could not
+    /// continue it.
     pub fn create(
         &self,
         editor_text: Option<Text<'static>>,
@@ -47,16 +48,15 @@ impl NativeFork<'_> {
             created_ms: now_ms,
         };
         let native = self.convert(&target)?;
+        // The path below the root of the store. It has a directory for the project or the day.
         let path_in_store = self.format.file_path(&target);
+        let folder = match self.store_folder(ui)? {
+            Some(root) => Some(parent_folder(&root.join(&path_in_store)).to_owned()),
+            // The fork is written elsewhere.
+            None => None,
+        };
         let file_name = path_in_store.file_name().unwrap_or_default();
         let file_name = file_name.to_string_lossy();
-        // `None` if the fork is written elsewhere.
-        let store_folder = self.store_folder(ui)?;
-        // The agent has directories in its store, for projects or days.
-        let folder = store_folder.map(|store_folder| {
-            let path = store_folder.join(&path_in_store);
-            parent_folder(&path).to_owned()
-        });
         Ok(Creation {
             content: NewContent::Whole(native),
             path: new_file_path(self.args, self.open, folder.as_deref(), &file_name),
