@@ -450,11 +450,13 @@ fn read_calls(
     target: &BlameTarget,
     home: Option<&Text<'static>>,
 ) -> Result<Vec<WritingCall>, Failure> {
-    // The calls of files are found among the calls of tools; the timestamps are printed.
     let session = input.load(&LoadOptions {
+        // The calls that name a file, and the results of all calls.
         file_calls: true,
         tool_calls: true,
+        // They are printed as they are in the file.
         timestamps: true,
+        // The title of the session is made of these.
         list_stats: Some(Period::default()),
         ..LoadOptions::default()
     })?;
@@ -468,6 +470,7 @@ fn read_calls(
     let listed = list_operations(&reader, &entries, paths, &is_wanted);
     let mut calls = Vec::new();
     for operation in input.map_read_error(listed)? {
+        // A call that only reads the file, or failed, wrote nothing.
         if !WrittenText::may_come_from(&operation) {
             continue;
         }

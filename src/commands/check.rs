@@ -199,7 +199,8 @@ fn find_sessions(
     arguments: &[PathBuf],
     ui: &mut Ui,
 ) -> Result<SessionsToCheck, Failure> {
-    // The environment variable chooses agents only where a command searches for sessions.
+    // Besides `--source`, an environment variable can choose the agents. It applies only to a search
+    // of the stores, and not to sessions that the user named.
     let takes_sources = args.all || args.source.is_given();
     let sources = if takes_sources {
         args.source.sources(ui)?
@@ -245,9 +246,10 @@ fn find_own_and_others(
     };
     found.files.extend(sessions_of_others);
 
-    // If there were files, but none of pi or oh-my-pi, `retain_files` has warned of that.
-    let is_reported = found_any && sources.origins.is_empty();
-    if found.files.is_empty() && !is_reported {
+    // If files were found, but none of the agents that are named, `retain_files` has warned of that.
+    // It does not if other agents are named, too, because their sessions were still to be found.
+    let has_retain_warned = found_any && sources.origins.is_empty();
+    if found.files.is_empty() && !has_retain_warned {
         found.warn_of_none(ui);
     }
     Ok(SessionsToCheck {
@@ -278,11 +280,12 @@ fn check_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Fa
     let files = open_stdin(files, ui);
     let is_stdout = ui.stdout_predicate();
     let rollouts = Rollouts::default();
-    let check_file = |(stdin_input, file): (Option<_>, FoundFile)| {
+    let check_file = |FileToCheck { file, stdin_input }: FileToCheck| {
         let all_entries = None;
-        let input = stdin_input.unwrap_or_else(|| {
-            Input::open_path_to_read(&file.path, &rollouts, all_entries, is_stdout)
-        });
+        let input = match stdin_input {
+            Some(input) => input,
+            None => Input::open_path_to_read(&file.path, &rollouts, all_entries, is_stdout),
+        };
         let result = input.and_then(|input| CheckedSession::check(&input, workers_per_file, cwd));
         (file, result)
     };
@@ -311,20 +314,24 @@ fn check_sessions(args: &Args, cwd: &CwdSources, ui: &mut Ui) -> Result<Exit, Fa
     Ok(report.exit)
 }
 
-/// Opens standard input, if it is among the files. The threads that check the files cannot, because
-/// they have no `ui`.
-fn open_stdin(
-    files: Vec<FoundFile>,
-    ui: &mut Ui,
-) -> Vec<(Option<Result<Input, Failure>>, FoundFile)> {
-    let mut inputs_and_files = Vec::new();
+/// A file that a thread is to open and check.
+struct FileToCheck {
+    file: FoundFile,
+    /// Standard input, if that is the file. It is opened in advance, because threads have no `ui`.
+    stdin_input: Option<Result<Input, Failure>>,
+}
+
+/// Opens standard input, if it is among the files.
+fn open_stdin(files: Vec<FoundFile>, ui: &mut Ui) -> Vec<FileToCheck> {
+    let mut files_to_check = Vec::new();
     for file in files {
-        let stdin_input = if file.path == Path::new("-") {
+        let is_stdin = file.path == Path::new("-");
+        let stdin_input = if is_stdin {
             Some(Input::open(&file.path, ui))
         } else {
             None
         };
-        inputs_and_files.push((stdin_input, file));
+        files_to_check.push(FileToCheck { file, stdin_input });
     }
-    inputs_and_files
+    files_to_check
 }

@@ -478,7 +478,7 @@ fn print_messages(context: &Context, open: &OpenSession, ui: &mut Ui) -> io::Res
     out.write_all(b"}\n")
 }
 
-/// Prints messages separated by commas.
+/// Prints messages separated by commas, each as it is read from the session.
 fn print_one_by_one(
     messages: &[ContextMessage],
     open: &OpenSession,
@@ -490,10 +490,8 @@ fn print_one_by_one(
         if index > 0 {
             out.write_all(b",")?;
         }
-        let read_result =
-            message.with_json(&reader, |json| write_valid(out, json.bytes(), is_utf8));
-        let write_result = read_result?;
-        write_result?;
+        // The outer result is of reading the message, the inner one of writing it.
+        message.with_json(&reader, |json| write_valid(out, json.bytes(), is_utf8))??;
     }
     Ok(())
 }

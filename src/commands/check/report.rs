@@ -208,9 +208,10 @@ impl<'a> CheckReport<'a> {
         Ok(())
     }
 
-    /// Returns the row of a group: the line of its first finding, the severity, a mark if it can be
-    /// repaired, the message, and the lines or the entry. If rows have consequences, the row is
-    /// wrapped; otherwise the message is truncated to fit.
+    /// Returns the row of a group of equal findings, such as `  12  warning*  an unknown entry type`:
+    /// the line of the first one, in `line_digits` columns; the label, which is the severity and a
+    /// mark if the findings can be repaired; and the message. With `-v`, or for a single session, the
+    /// message is wrapped, and its consequence follows; otherwise it is truncated to fit.
     fn format_row(&self, group: &[&Finding], line_digits: usize) -> String {
         let parts = self.group_parts(group);
         let mark = if parts.repairable.is_empty() {
@@ -218,15 +219,12 @@ impl<'a> CheckReport<'a> {
         } else {
             REPAIRABLE_MARK
         };
-        let label_columns = if self.applies_repairs {
-            "to repair".len()
-        } else {
-            "warning".len() + REPAIRABLE_MARK.len()
-        };
+        let label_columns = self.label_columns();
         let label = format!("{}{mark}", parts.label);
         let line = group[0].line.0;
         let start = format!("  {line:>line_digits$}  ");
         let indent = display_width(&start) + label_columns + "  ".len();
+        // Padded before it is styled, because the escape sequences of a style count as characters.
         let styled_label = parts.style.style(format!("{label:<label_columns$}"));
         let message = if self.style.prints_consequences {
             self.format_wrapped(&parts, indent)
@@ -234,6 +232,15 @@ impl<'a> CheckReport<'a> {
             self.format_truncated(parts, indent)
         };
         format!("{start}{styled_label}  {message}")
+    }
+
+    /// Returns the width of the column of labels: that of the longest one.
+    fn label_columns(&self) -> usize {
+        if self.applies_repairs {
+            "to repair".len()
+        } else {
+            "warning".len() + REPAIRABLE_MARK.len()
+        }
     }
 
     /// Returns the message and the location on one line, truncated to fit, and each excerpt on a

@@ -84,8 +84,9 @@ fn add_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command 
     })
 }
 
-/// Returns the completers for sessions and entries. These are read now, because a completer must
-/// not borrow.
+/// Returns the completers for sessions and entries, each with the name of the values that it
+/// completes. clap calls a completer later, with the word to complete. It must own what it needs, so
+/// sessions and entries are read now, and shared by the three completers.
 fn completers_of_sessions(
     command: &Command,
     words: &[OsString],
@@ -106,14 +107,13 @@ fn completers_of_sessions(
         folder,
         home,
     });
-    let complete_with = |value_name, complete: fn(&SessionCompletion, &str) -> Vec<_>| {
-        let completion = Arc::clone(&completion);
-        ValueCompleter::new(value_name, move |word| complete(&completion, word))
-    };
+    let for_session = Arc::clone(&completion);
+    let for_reference = Arc::clone(&completion);
+    let for_either = completion;
     vec![
-        complete_with("SESSION", SessionCompletion::complete_session),
-        complete_with("REF", SessionCompletion::complete_reference),
-        complete_with("SESSION|REF", SessionCompletion::complete_either),
+        ValueCompleter::new("SESSION", move |word| for_session.complete_session(word)),
+        ValueCompleter::new("REF", move |word| for_reference.complete_reference(word)),
+        ValueCompleter::new("SESSION|REF", move |word| for_either.complete_either(word)),
     ]
 }
 

@@ -79,14 +79,15 @@ impl BashLine {
         Some(format!("~{}", quote_word(below_home, None)))
     }
 
-    /// Returns the start of the last word that bash keeps if it replaces `word`: all before `word`.
-    /// Returns an empty text if `word` is the whole last word.
+    /// Returns the start of the last word that bash keeps when it replaces `word`, the end of it. For
+    /// the last word `label:do` and `word` `do`, that is `label:`. Empty if `word` is the whole last
+    /// word, or no end of it.
     fn prefix_before(&self, word: &str) -> &str {
         let Some(last) = self.words.last() else {
             return "";
         };
-        // bash gives the word as it was typed, without the quote that is open before it. With that
-        // quote, it is split as the line was, so that both are without quotes and backslashes.
+        // `last` has no quotes and backslashes any more, but `word` is as it was typed. So it is
+        // parsed like the line: after the quote that is still open, which bash does not pass.
         let mut quoted_word = String::from_iter(self.open_quote);
         quoted_word.push_str(word);
         let plain_word = split_line(&quoted_word).words.pop().unwrap_or_default();
