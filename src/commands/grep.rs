@@ -9,6 +9,7 @@ mod searcher;
 
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::SessionStores;
+use crate::cli::open::Input;
 use crate::cli::options::{EntriesAround, LastArgs};
 use crate::cli::output::{Clock, Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
@@ -27,7 +28,7 @@ use pisess_store::PageBuffer;
 use pisess_store::workers::Pool;
 use query::build_query;
 use searcher::{Searcher, SessionState};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
     Example::new(
@@ -293,7 +294,9 @@ fn search(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let period = args.period.parse_period(ui)?;
     let query = build_query(args, period, ui)?;
     let mut sessions = args.find_sessions(period, ui)?;
-    // To resolve the ends of a range, all entries are needed.
+    // The sessions of other agents are converted before they are searched. If all matches contain
+    // one of these words, a file without them need not be. But to resolve the ends of a range, all
+    // entries are needed.
     if !args.searches_range() {
         sessions.words = query.prefilter_before_conversion().cloned();
     }
@@ -302,6 +305,7 @@ fn search(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return search_and_follow(searcher, sessions, ui);
     }
 
+    // These are for the notes below. The search consumes `sessions`.
     let only_session = sessions.only_given_file();
     let searched_files = if args.tool.is_empty() {
         Vec::new()
@@ -314,6 +318,7 @@ fn search(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Ok(searched.exit);
     }
 
+    // Nothing was found: what was not searched may have it.
     args.note_missing_tool(searched_files, ui);
     args.note_unsearched(ui)?;
     if let Some(session) = only_session {
@@ -351,31 +356,31 @@ struct SearchedSessions {
     states: HashMap<PathBuf, SessionState>,
 }
 
-/// Searches each session once, and prints the matches.
+/// Searches each session once, and prints the matches. Several threads search; the matches are
+/// printed by one, in the order of the sessions.
 fn search_once(
     searcher: &Searcher,
     sessions: SessionsToRead,
     ui: &mut Ui,
 ) -> Result<SearchedSessions, Failure> {
+    let mut searched = SearchedSessions {
+        exit: Exit::Done,
+        last_printed: None,
+        states: HashMap::default(),
+    };
+    // A buffer for each thread, which is used again for its next session.
     let buffers = Pool::new(PageBuffer::default);
-    let mut last_printed = None;
-    let mut states = HashMap::default();
-    let exit = sessions.read_all(
-        ui,
-        |path, input| buffers.with(|buffer| searcher.search_session(path, input, buffer)),
-        |ui, path, (matches, state)| {
-            searcher.print_matches(&matches, &mut last_printed, ui)?;
-            if searcher.follows {
-                states.insert(path.to_owned(), state);
-            }
-            Ok(())
-        },
-    )?;
-    Ok(SearchedSessions {
-        exit,
-        last_printed,
-        states,
-    })
+    let search = |path: &Path, input: &Input| {
+        buffers.with(|buffer| searcher.search_session(path, input, buffer))
+    };
+    searched.exit = sessions.read_all(ui, search, |ui, path, (matches, state)| {
+        searcher.print_matches(&matches, &mut searched.last_printed, ui)?;
+        if searcher.follows {
+            searched.states.insert(path.to_owned(), state);
+        }
+        Ok(())
+    })?;
+    Ok(searched)
 }
 
 /// Returns the search of `sessions` with the options of the command.
@@ -398,8 +403,8 @@ fn new_searcher(args: &Args, query: Query, sessions: &SessionsToRead, ui: &Ui) -
     }
 }
 
-/// Returns the format of the output. On a terminal, the matches of several sessions are under
-/// headings. Elsewhere, each row begins with the path of its session.
+/// Returns the format of the output. For people, that is on a terminal, the matches of several
+/// sessions are under headings. Elsewhere, each row begins with the path of its session.
 fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter {
     let is_for_people = args.prints_rows_for_people(ui);
     let context = EntriesAround::from_options(args.before_context, args.after_context, args.around);
@@ -414,8 +419,10 @@ fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter 
         is_single_session: sessions.is_single,
         prints_headings: is_for_people && !sessions.is_single,
         lists_titles: ui.stdout_is_terminal() && !args.only.null,
+        // A user who gave paths knows the sessions by them.
         names_by_id: args.sessions.paths.is_empty(),
         prefixes_path: !sessions.is_single && !is_for_people,
+        // With --follow, there is no last row.
         puts_tools_last: is_for_people && !args.follow,
         follows: args.follow,
         // With --failed, every row would have this mark.

@@ -222,11 +222,14 @@ fn print_sums(
         },
     )?;
 
-    // Without a session, sums of 0 could be mistaken for a result.
-    let is_answer = sums.groups.total.sessions > 0 || args.json && exit == Exit::Done;
-    if is_answer {
+    // People could mistake sums of 0 for a result. A program expects them even if nothing was
+    // counted, but not after a failure.
+    let has_counted = sums.groups.total.sessions > 0;
+    let is_complete = exit == Exit::Done;
+    if has_counted || (args.json && is_complete) {
         sums.print(&options, ui)?;
-    } else if !args.json && !found_none && exit == Exit::Done {
+    } else if is_complete && !found_none {
+        // If no session was found, the search has warned of that.
         warn_of_nothing(args, ui);
     }
     Ok(exit)
@@ -313,11 +316,11 @@ impl Sums<'_> {
                 let uncounted = UncountedAgents {
                     files: &self.uncounted_agents,
                     all_agents: &self.all_agents,
+                    options,
                 };
-                let mut earlier_entries = self.earlier_entries;
-                let agents_usage =
-                    uncounted.sum_usage(&mut earlier_entries, options, self.period, ui);
-                costs = describe_costs(&counted_usage, &agents_usage);
+                let earlier_entries = self.earlier_entries;
+                let usage = uncounted.sum_usage(earlier_entries, self.period, ui);
+                costs = describe_costs(&counted_usage, &usage);
             }
             note_uncounted_agents(args, &self.uncounted_agents, &costs, ui);
         }
@@ -354,32 +357,19 @@ struct UncountedAgents<'a> {
     files: &'a [FoundFile],
     /// These sub-agents, and those whose sessions are counted.
     all_agents: &'a SubAgents,
+    /// The options with which the counted sessions were read.
+    options: &'a LoadOptions,
 }
 
 impl UncountedAgents<'_> {
-    /// Returns the usage that would be counted, too, if the sessions of these agents were read.
-    /// `earlier_entries` are those of the sessions that were read. A session that cannot be read is
-    /// left out.
-    fn sum_usage(
-        &self,
-        earlier_entries: &mut EarlierEntries,
-        options: &LoadOptions,
-        period: Period,
-        ui: &Ui,
-    ) -> UsageSums {
+    /// Returns the usage that would be counted, too, if the sessions of these agents were read. An
+    /// entry that is a copy of one in an earlier session is not: `earlier_entries` are those of the
+    /// sessions that were read. A session that cannot be read is left out.
+    fn sum_usage(&self, mut earlier_entries: EarlierEntries, period: Period, ui: &Ui) -> UsageSums {
         let rollouts = Rollouts::default();
-        let all_entries = None;
-        let is_stdout = ui.stdout_predicate();
-        let agents = Some(self.all_agents);
         let mut sums = UsageSums::default();
         for file in self.files {
-            let path = &file.path;
-            let opened = Input::open_path_to_read(path, &rollouts, all_entries, is_stdout);
-            let Ok(input) = opened else {
-                continue;
-            };
-            let read = StatsOfFile::read(path, &input, options, agents);
-            let Ok(StatsOfFile { stats, .. }) = read else {
+            let Ok(stats) = self.read(&file.path, &rollouts, ui) else {
                 continue;
             };
             let is_copy = earlier_entries.find_copies(&stats);
@@ -391,6 +381,15 @@ impl UncountedAgents<'_> {
             }
         }
         sums
+    }
+
+    /// Reads the session of one of these agents.
+    fn read(&self, path: &Path, rollouts: &Rollouts, ui: &Ui) -> Result<SessionStats, Failure> {
+        let all_entries = None;
+        let is_stdout = ui.stdout_predicate();
+        let input = Input::open_path_to_read(path, rollouts, all_entries, is_stdout)?;
+        let read = StatsOfFile::read(path, &input, self.options, Some(self.all_agents))?;
+        Ok(read.stats)
     }
 }
 

@@ -86,6 +86,20 @@ pub struct MatchPainter {
     pub rollouts: Rollouts,
 }
 
+/// The columns of a row that is being written.
+struct Columns<'o> {
+    out: &'o mut Vec<u8>,
+    /// The width of the columns so far.
+    width: usize,
+}
+
+impl Columns<'_> {
+    fn push(&mut self, text: &str, style: Style) {
+        self.width += display_width(text);
+        push_styled(text, style, self.out);
+    }
+}
+
 impl MatchPainter {
     /// Whether each matching entry has a row, and not each session.
     pub fn has_rows(&self) -> bool {
@@ -168,21 +182,21 @@ impl MatchPainter {
         }
     }
 
-    /// Appends the row of a match. With whole texts, the entry that a label entry labels follows,
-    /// as an entry near the match, unless its row is directly above.
+    /// Appends the row of a match. If whole texts are printed, and the match is in a label entry, the
+    /// row of the entry that it labels follows, unless that is directly above.
     fn push_match_row(&self, found: &FoundIn, entry_match: &Match, rows: &mut Rows) {
+        let is_labelled_above = rows.last_id == entry_match.label_target;
         self.push_row(found, entry_match, RowKind::Match, &mut rows.bytes);
-        let id_above = rows.last_id.replace(entry_match.id.clone());
+        rows.last_id = Some(entry_match.id.clone());
 
-        let Some(labelled) = &entry_match.labelled else {
-            return;
-        };
-        if id_above == entry_match.label_target {
-            return;
+        // The search sets `labelled` only for whole texts.
+        if let Some(labelled) = &entry_match.labelled
+            && !is_labelled_above
+        {
+            self.separate_whole_texts(rows);
+            self.push_row(found, labelled, RowKind::Context, &mut rows.bytes);
+            rows.last_id = entry_match.label_target.clone();
         }
-        self.separate_whole_texts(rows);
-        self.push_row(found, labelled, RowKind::Context, &mut rows.bytes);
-        rows.last_id = entry_match.label_target.clone();
     }
 
     /// Appends the row of a match, or of an entry near a match: as JSON; the texts of the match
@@ -207,67 +221,67 @@ impl MatchPainter {
     }
 
     /// Appends a row with the columns path, id, time (if there is a clock), role and snippet,
-    /// separated by `:` in the row of a match and by `-` in the other rows, as in grep. The snippet
-    /// gets the width that the other columns leave; there is none if the whole text follows. A sign
-    /// precedes the snippet of a text that an edit replaced.
+    /// separated by `:` in the row of a match and by `-` in the other rows, as in grep. Notes follow
+    /// the snippet, such as the one that the entry failed.
     fn push_columns(&self, found: &FoundIn, entry_match: &Match, kind: RowKind, out: &mut Vec<u8>) {
         let row_start = out.len();
         let separator = kind.separator();
-        let mut width = self.push_path_and_id(found, entry_match, separator, out);
+        let mut columns = Columns { out, width: 0 };
+        self.push_path_and_id(found, entry_match, separator, &mut columns);
         if let Some(clock) = &self.clock {
-            let time = format!("{separator}{}", format_entry_time(clock, entry_match));
-            width += display_width(&time);
-            push_styled(&time, self.styles.dim, out);
+            let time = format_entry_time(clock, entry_match);
+            columns.push(&format!("{separator}{time}"), self.styles.dim);
         }
-        let role = self.role_column(entry_match, separator);
-        width += display_width(&role);
-        push_styled(&role, self.styles.dim, out);
+        columns.push(&self.role_column(entry_match, separator), self.styles.dim);
 
-        let notes = self.fitting_notes(entry_match, width);
-        width += display_width(&notes);
+        let notes = self.fitting_notes(entry_match, columns.width);
         if !self.prints_whole_text {
-            let snippet_style = match kind {
-                RowKind::Match => Style::new(),
-                RowKind::Context => self.styles.dim,
-            };
-            if is_replaced_text(&entry_match.hit.field) {
-                width += display_width(REPLACED_SIGN);
-                push_styled(REPLACED_SIGN, self.styles.removed, out);
-            }
-            let snippet_width = self.width.saturating_sub(width);
-            self.push_snippet(&entry_match.hit, snippet_width, snippet_style, out);
+            self.push_snippet_column(&entry_match.hit, kind, &notes, &mut columns);
         }
-        push_styled(&notes, self.styles.active, out);
+        columns.push(&notes, self.styles.active);
 
         let row_len = out[row_start..].trim_ascii_end().len();
         out.truncate(row_start + row_len);
         out.push(b'\n');
     }
 
+    /// Appends the snippet of a row. It gets the width that the other columns and the `notes` after
+    /// it leave. A sign precedes the snippet of a text that an edit replaced.
+    fn push_snippet_column(&self, hit: &Hit, kind: RowKind, notes: &str, columns: &mut Columns) {
+        if is_replaced_text(&hit.field) {
+            columns.push(REPLACED_SIGN, self.styles.removed);
+        }
+        let style = match kind {
+            RowKind::Match => Style::new(),
+            RowKind::Context => self.styles.dim,
+        };
+        let used_width = columns.width + display_width(notes);
+        let snippet_width = self.width.saturating_sub(used_width);
+        self.push_snippet(hit, snippet_width, style, columns.out);
+    }
+
     /// Appends the path, if rows have paths, and the id of a row. If the entry has no id, `:LINE`
-    /// replaces it. Returns the width of both columns.
+    /// replaces it.
     fn push_path_and_id(
         &self,
         found: &FoundIn,
         entry_match: &Match,
         separator: &str,
-        out: &mut Vec<u8>,
-    ) -> usize {
-        let mut width = 0;
+        columns: &mut Columns,
+    ) {
         if self.prefixes_path {
             let style = self.styles.summary;
             let shown_path = visible_path(found.path);
-            width += display_width(&shown_path) + separator.len();
             let styled_path = apply_style(&shown_path, style);
             let link = self.links.link_path(&styled_path, found.path);
-            out.extend_from_slice(link.as_bytes());
-            push_styled(separator, style, out);
+            columns.out.extend_from_slice(link.as_bytes());
+            // The address of the link has no width.
+            columns.width += display_width(&shown_path);
+            columns.push(separator, style);
         }
         for (text, style) in self.id_or_line_cell(entry_match, found) {
-            width += display_width(&text);
-            push_styled(&text, style, out);
+            columns.push(&text, style);
         }
-        width
     }
 
     /// Returns the column of the role between its separators, with a mark for images. A space
@@ -315,25 +329,27 @@ impl MatchPainter {
         notes
     }
 
-    /// Appends the arguments of the call that a result answers, unless the row shows them: the only
-    /// argument is then the subject of the tool.
+    /// Appends the arguments of the tool call that a result answers, each on a line, unless the row
+    /// above shows them already.
     fn push_arguments(&self, entry_match: &Match, out: &mut Vec<u8>) {
-        let Some(tool) = &entry_match.tool else {
-            return;
-        };
+        if let Some(tool) = &entry_match.tool
+            && !self.is_call_in_row(entry_match, tool)
+        {
+            self.push_indented(&tool.arguments.to_string_lossy(), out);
+        }
+    }
+
+    /// Whether the row of a result shows the whole call. The row has the tool and the subject of the
+    /// call, as in `bash make test`. That is all if the only argument is `command: make test`, and
+    /// the row is not truncated.
+    fn is_call_in_row(&self, entry_match: &Match, tool: &ToolUse) -> bool {
         let subject = tool.subject.to_string_lossy();
         let arguments = tool.arguments.to_string_lossy();
-        // A single argument is one line, `command: make test`, unless its value has several.
-        let is_only_argument =
-            arguments.trim_end().lines().count() == 1 && arguments.trim_end().ends_with(&*subject);
-        // The row may have truncated the subject.
-        let is_whole_in_row = self
-            .format_role(entry_match)
-            .ends_with(&*to_visible(&subject));
-        let is_shown = !subject.is_empty() && is_only_argument && is_whole_in_row;
-        if !is_shown {
-            self.push_indented(&arguments, out);
-        }
+        let arguments = arguments.trim_end();
+        let is_only_argument = arguments.lines().count() == 1 && arguments.ends_with(&*subject);
+        let role = self.format_role(entry_match);
+        let is_whole_in_row = role.ends_with(&*to_visible(&subject));
+        !subject.is_empty() && is_only_argument && is_whole_in_row
     }
 
     /// Appends a text of an entry. It is indented, so that no line of it looks like a row.

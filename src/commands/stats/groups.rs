@@ -249,7 +249,7 @@ impl StatsGroups {
     /// Adds an entry, or one of its calls, to the sums of its group and to the sums of all groups:
     /// `add` is called once for each of the two. `path` is the path of the session.
     ///
-    /// If the file is the only key, also adds the session to those that used the file.
+    /// For `--by file`, also adds the session to those in which a call names the file.
     fn add_to_group(
         &mut self,
         path: &Path,
@@ -264,7 +264,7 @@ impl StatsGroups {
             return;
         }
 
-        let groups_only_files = self.by == [GroupKey::File];
+        let lists_sessions = self.by == [GroupKey::File];
         let mut keys = Vec::with_capacity(self.by.len());
         for &by in &self.by {
             keys.push(self.key_of_entry(by, stats, entry, call));
@@ -272,16 +272,18 @@ impl StatsGroups {
         let group = self.find_or_add_group(keys, path, &stats.session);
         let writes_before = group.totals.writes;
         add(&mut group.totals);
-        if groups_only_files {
+        if lists_sessions {
             let is_write = group.totals.writes > writes_before;
             let session = group.find_or_add_session(path, &stats.session.header);
             session.has_writes |= is_write;
         }
     }
 
-    /// Returns the group with these values of the keys, adding it if it is missing. If sessions are
-    /// a key, a group belongs to one session, and is added with its path and name. `session` is the
-    /// session that is being counted, the last one that `session_count` includes.
+    /// Returns the group with these values of the keys, adding it if it is missing. `session` is the
+    /// session that is being counted, and `path` its file.
+    ///
+    /// If sessions are a key, two files with the same session id have two groups, so the number of
+    /// the session, `session_count`, also identifies the group.
     fn find_or_add_group(
         &mut self,
         keys: Vec<Option<String>>,
@@ -289,13 +291,15 @@ impl StatsGroups {
         session: &Session,
     ) -> &mut StatsGroup {
         let groups_sessions = self.by.contains(&GroupKey::Session);
-        let mut group_id = GroupId {
-            keys,
-            session_number: None,
+        let session_number = if groups_sessions {
+            Some(self.session_count)
+        } else {
+            None
         };
-        if groups_sessions {
-            group_id.session_number = Some(self.session_count);
-        }
+        let group_id = GroupId {
+            keys,
+            session_number,
+        };
         if let Some(&position) = self.positions.get(&group_id) {
             return &mut self.groups[position];
         }
