@@ -135,17 +135,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut unknown_types = BTreeSet::new();
     let exit = open.apply_change(&args.write, ui, |locked_open, id_source| {
         let parent = locked_open.resolve_parent(&args.at)?;
-        // Fails if new entries cannot name the parent.
+        // Fails if new entries cannot name the parent, because it has no id.
         locked_open.new_parent_id(parent)?;
         let mut batch = Batch::with_parent(&locked_open.session, parent);
-        match &source {
-            EntrySource::Options(args) => {
-                args.add_entries(locked_open, parent, &mut batch, id_source)?;
-            }
-            EntrySource::Lines(file) => {
-                add_lines(&file.name, &file.bytes, &mut batch, id_source)?;
-            }
-        }
+        source.add_to_batch(&mut batch, locked_open, parent, id_source)?;
         unknown_types = batch.unknown_types;
         Ok(Decision::from(batch.change))
     })?;
@@ -166,6 +159,20 @@ enum EntrySource {
 }
 
 impl EntrySource {
+    /// Adds the new entries to a batch, which is to be appended below `parent`.
+    fn add_to_batch(
+        &self,
+        batch: &mut Batch,
+        locked_open: &OpenSession,
+        parent: Position,
+        id_source: &mut IdSource,
+    ) -> Result<(), Failure> {
+        match self {
+            EntrySource::Options(args) => args.add_entries(locked_open, parent, batch, id_source),
+            EntrySource::Lines(file) => add_lines(&file.name, &file.bytes, batch, id_source),
+        }
+    }
+
     /// Reads standard input or the file of lines, as far as the options require it.
     fn read(args: &Args, session: &Input, ui: &mut Ui) -> Result<EntrySource, Failure> {
         if !args.has_entry_options() {

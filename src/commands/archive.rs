@@ -124,20 +124,11 @@ pub struct Args {
 /// archives sessions. Sessions to archive are named, or chosen by a filter, and at least one of
 /// both is required.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
-    let before_ms = match &args.older_than {
-        Some(time) => Some(period::parse_time_option("--older-than", time, ui)?.start),
-        None => None,
+    let filter = args.session_filter(ui)?;
+    let stores = match &args.project {
+        Some(project) => SessionStores::locate_from(&resolve_user_folder(project, ui), ui),
+        None => SessionStores::locate_from(ui.current_folder(), ui),
     };
-    let filter = SessionFilter {
-        before_ms,
-        only_empty: args.empty,
-        larger_than: args.larger_than,
-    };
-    let project = args
-        .project
-        .as_ref()
-        .map(|project| resolve_user_folder(project, ui));
-    let stores = SessionStores::locate_from(project.as_deref().unwrap_or(ui.current_folder()), ui);
     if args.list {
         let scope = ArchiveScope::from_all_option(args.all);
         return list_archived(&stores, scope, filter, args.change.json, ui);
@@ -159,6 +150,20 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 impl Args {
+    /// Returns the filter of `--older-than`, `--larger-than` and `--empty`. Without these options, it
+    /// accepts every session.
+    fn session_filter(&self, ui: &Ui) -> Result<SessionFilter, Failure> {
+        let before_ms = match &self.older_than {
+            Some(time) => Some(period::parse_time_option("--older-than", time, ui)?.start),
+            None => None,
+        };
+        Ok(SessionFilter {
+            before_ms,
+            only_empty: self.empty,
+            larger_than: self.larger_than,
+        })
+    }
+
     /// Whether an option chooses sessions by their properties.
     fn filters_sessions(&self) -> bool {
         self.older_than.is_some() || self.larger_than.is_some() || self.empty
@@ -263,8 +268,8 @@ impl Args {
         ui.print_status(&format!("no sessions to archive (hint: {hint})"));
     }
 
-    /// With `-n`, marks the sessions that are in subdirectories of given directories: without `-r`,
-    /// they are not archived. Returns whether there are any.
+    /// Marks the planned sessions that are in subdirectories of given directories, and returns
+    /// whether there are any. The plan of `-n` lists them, but without `-r` they are not archived.
     fn mark_those_below(&self, outcomes: &mut [ArchiveOutcome]) -> bool {
         if self.recursive {
             return false;
@@ -424,15 +429,22 @@ fn names_present_session(argument: &Path, ui: &Ui) -> Result<bool, Failure> {
 /// Returns the number of sessions outside the project that the filter would choose with `--all`.
 /// `of_project` are the sessions of the project.
 fn count_in_other_projects(packer: &Packer, of_project: &[FoundFile], ui: &mut Ui) -> usize {
-    let known: HashSet<&Path> = of_project.iter().map(|file| &*file.path).collect();
+    let mut paths_of_project = HashSet::default();
+    for file in of_project {
+        paths_of_project.insert(&file.path);
+    }
     let mut others = packer.stores.find_sessions(&Scope::All).files;
-    others.retain(|file| file.owner.is_none() && !known.contains(&*file.path));
-    let mut chosen_count = 0;
+    others.retain(|file| {
+        // A sub-agent has an owner, and is archived with it.
+        let is_sub_agent = file.owner.is_some();
+        !is_sub_agent && !paths_of_project.contains(&file.path)
+    });
+
+    // The filter reads the sessions, so they are shared out among the processors.
     let is_chosen = |file: FoundFile| packer.is_chosen(&file.path);
-    ui.map_in_parallel(others, is_chosen, |_, is_chosen| {
-        if is_chosen {
-            chosen_count += 1;
-        }
+    let mut chosen_count = 0;
+    ui.map_in_parallel(others, is_chosen, |_ui, is_chosen| {
+        chosen_count += usize::from(is_chosen);
     });
     chosen_count
 }

@@ -174,16 +174,21 @@ fn warn_of_copies(paths_by_id: BTreeMap<Vec<u8>, Vec<PathBuf>>, are_of_stores: b
             Some(id) if finds_both => format!("pisess join {id}"),
             _ => "pisess join".to_owned(),
         };
-        let mut names = Vec::new();
-        for path in paths {
-            names.push(to_visible(&path.to_string_lossy()));
-        }
+        let id = to_visible(&id);
+        let names = list_paths(&paths);
         ui.warn(&format!(
-            "{copy_count} copies of the session {}: {} (hint: `{join_command}` makes one session of two)",
-            to_visible(&id),
-            join_first_few(names)
+            "{copy_count} copies of the session {id}: {names} (hint: `{join_command}` makes one session of two)"
         ));
     }
+}
+
+/// Returns the first few paths as a list for people.
+fn list_paths(paths: &[PathBuf]) -> String {
+    let mut names = Vec::new();
+    for path in paths {
+        names.push(to_visible(&path.to_string_lossy()));
+    }
+    join_first_few(names)
 }
 
 /// The sessions to check, and the failures of arguments that name none.

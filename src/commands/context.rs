@@ -446,15 +446,19 @@ fn hook_event(context: &Context, path: &[EntryIx], reader: &EntryReader) -> io::
     Ok(with_messages.json("branchEntries", &hook::entries_json(path, reader)?))
 }
 
-/// Returns the messages of a hook as messages of the context. Each of these belongs to an entry,
-/// which the hook does not name: it gets the entry of the original message with the same index.
-/// Messages beyond the originals get the entry of the last one.
+/// Returns the messages that a hook has answered, as messages of the context. A message of the
+/// context belongs to an entry, but the hook names none. So each message gets the entry of the
+/// original message with the same index, and a message beyond these the entry of the last one.
 fn messages_of_hook(originals: &[ContextMessage], messages: Raw) -> Vec<ContextMessage> {
     let mut messages_from_hook = Vec::new();
     for (index, json) in messages.items().enumerate() {
-        let original = originals.get(index).or(originals.last());
+        let entry = match originals.get(index).or(originals.last()) {
+            Some(original) => original.entry,
+            // The context was empty. Any entry will do.
+            None => EntryIx::new(0),
+        };
         messages_from_hook.push(ContextMessage {
-            entry: original.map_or(EntryIx::new(0), |message| message.entry),
+            entry,
             body: Body::from_json(json.bytes().to_vec()),
         });
     }

@@ -219,31 +219,33 @@ fn require_one_session(mut sources: Vec<Survey>) -> Result<Vec<Survey>, Failure>
     Ok(sources)
 }
 
-/// Imports the sources on all processors. Several files may contain parts of one session. Then the
-/// first is imported in parallel with the other sources; the rest follow one by one, because they
-/// append to the session that the first one created.
+/// Imports the sources: on all processors, unless several of them are parts of one session. Then the
+/// later parts are imported one by one at the end, because each appends to the session that the
+/// first one created.
 fn import_all(
     importer: &Importer,
     destinations: Vec<Destination>,
     ui: &mut Ui,
 ) -> Vec<ImportOutcome> {
     let mut seen_sessions = HashSet::default();
-    let mut first_sources = Vec::new();
-    let mut later_sources = Vec::new();
+    let mut first_parts = Vec::new();
+    let mut later_parts = Vec::new();
     for destination in destinations {
-        let source = &destination.source;
-        let is_first = seen_sessions.insert((source.head.origin.name(), source.head.id.clone()));
-        if is_first {
-            first_sources.push(destination);
+        let head = &destination.source.head;
+        // Two agents may use the same id.
+        let session = (head.origin.name(), head.id.clone());
+        let is_first_part = seen_sessions.insert(session);
+        if is_first_part {
+            first_parts.push(destination);
         } else {
-            later_sources.push(destination);
+            later_parts.push(destination);
         }
     }
 
     let mut outcomes = Vec::new();
     let import = |destination| ImportOutcome::import_source(importer, destination);
-    ui.map_in_parallel(first_sources, import, |_ui, outcome| outcomes.push(outcome));
-    for destination in later_sources {
+    ui.map_in_parallel(first_parts, import, |_ui, outcome| outcomes.push(outcome));
+    for destination in later_parts {
         outcomes.push(ImportOutcome::import_source(importer, destination));
     }
     outcomes
@@ -385,13 +387,15 @@ fn report_outcomes(
         worst_exit: Exit::Done,
     };
     let is_dry_run = args.write.change.dry_run;
-    let written_count = report.counts.created + report.counts.appended;
-    let print_result = if written_count == 0 || is_dry_run {
-        report.print(ui)
-    } else {
-        let written = format_count(written_count, "session", "sessions");
+    let changed_count = report.counts.created + report.counts.appended;
+    let has_written = changed_count > 0 && !is_dry_run;
+    let print_result = if has_written {
+        let written = format_count(changed_count, "session", "sessions");
         ui.print_after_write(&written, |ui| report.print(ui))
+    } else {
+        report.print(ui)
     };
+    // `print` has raised it, even if it failed halfway.
     let worst_exit = report.worst_exit;
 
     // With `-o`, the user named the sessions, and knows how to find them.

@@ -402,24 +402,23 @@ impl MigrationOutcome {
     /// Returns the outcome as JSON. For a file that could not be read, versions and entries are
     /// `null`, and there is an `error`.
     fn outcome_json(&self) -> Vec<u8> {
-        let mut new_version = None;
-        let mut entry_count = None;
-        let mut error = None;
-        match &self.old_file {
-            Ok(old_file) => {
-                new_version = Some("v3");
-                entry_count = Some(old_file.entries as f64);
-            }
-            Err(failure) => error = Some(failure.to_line()),
-        }
-        Object::new()
+        let row = Object::new()
             .str("path", &self.path.to_string_lossy())
-            .str_or_null("from", self.old_version())
-            .str_or_null("to", new_version)
-            .number_or_null("entries", entry_count)
-            .json("status", &self.status.to_json())
-            .with(error, |row, error| row.str("error", &error))
-            .finish()
+            .str_or_null("from", self.old_version());
+        let status = self.status.to_json();
+        match &self.old_file {
+            Ok(old_file) => row
+                .str("to", "v3")
+                .number("entries", old_file.entries as f64)
+                .json("status", &status)
+                .finish(),
+            Err(failure) => row
+                .str_or_null("to", None)
+                .number_or_null("entries", None)
+                .json("status", &status)
+                .str("error", &failure.to_line())
+                .finish(),
+        }
     }
 }
 
@@ -520,25 +519,34 @@ fn print_plan(outcomes: &[MigrationOutcome], ui: &mut Ui) -> Result<(), Failure>
     Ok(())
 }
 
-/// Returns an outcome as a line, with the version and the number of entries before the migration.
-/// With `--backup`, it ends with the path of the old file.
+/// Returns the outcome for a file that was read as a line, with the version and the number of entries
+/// before the migration. With `--backup`, it ends with the path of the old file.
 fn outcome_line(outcome: &MigrationOutcome, old_file: &OldFile, args: &Args) -> String {
     let path = to_visible(&outcome.path.to_string_lossy());
     let from = old_file.version;
     let entries = old_file.entries;
     match outcome.status {
-        Status::Current => return format!("{path}: already version 3, {entries} entries\n"),
-        Status::Outdated => return format!("{path}: {from}, {entries} entries, to be migrated\n"),
+        Status::Current => format!("{path}: already version 3, {entries} entries\n"),
+        Status::Outdated => format!("{path}: {from}, {entries} entries, to be migrated\n"),
         // Of the other statuses, a file that was read has only `Migrated`.
-        _ => {}
+        _ => {
+            let backup = backup_note(outcome, args);
+            format!("{path}: migrated from {from}, {entries} entries{backup}\n")
+        }
     }
-    let mut line = format!("{path}: migrated from {from}, {entries} entries");
-    if let Some(suffix) = &args.backup {
-        let backup = store::with_suffix(&outcome.path, suffix);
-        let backup = to_visible(&backup.to_string_lossy());
-        line += &format!("; the old file is {backup}");
-    }
-    line + "\n"
+}
+
+/// Returns the end of the line of a migrated file: `; the old file is a.jsonl~`. Empty without
+/// `--backup`.
+fn backup_note(outcome: &MigrationOutcome, args: &Args) -> String {
+    let Some(suffix) = &args.backup else {
+        return String::new();
+    };
+    let backup = store::with_suffix(&outcome.path, suffix);
+    format!(
+        "; the old file is {}",
+        to_visible(&backup.to_string_lossy())
+    )
 }
 
 /// Returns a table of counts, with a row for each version that was found. Files that could not be

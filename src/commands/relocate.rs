@@ -220,16 +220,17 @@ fn plan_moves(
         let old = resolve_user_folder(old, ui);
         return Ok(plan_moves_of_folder(&old, dir, mover, ui));
     }
+    if sessions.is_empty() {
+        return Err(Failure::usage_error("no session is given")
+            .with_hint("give the session, then the directory"));
+    }
     if let [old] = sessions {
         let moves = plan_moves_of_named_folder(old, dir, mover, ui)?;
         if !moves.is_empty() {
             return Ok(moves);
         }
     }
-    if sessions.is_empty() {
-        return Err(Failure::usage_error("no session is given")
-            .with_hint("give the session, then the directory"));
-    }
+    // Whether each of these is a session is only known when it is opened.
     let mut moves = Vec::new();
     for session in sessions {
         moves.push(SessionMove {

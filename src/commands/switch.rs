@@ -80,6 +80,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut open = OpenSession::open_to_change(&args.session, LoadOptions::default(), ui)?;
     let target = open.resolve_parent(&args.to)?;
     let navigation = plan_navigation(&open, &args.to, target)?;
+    // Described before the move, so that a failure to read the entry does not follow a write.
     let destination = match conversation_entry(&open, navigation.new_leaf)? {
         Some(ix) => describe_entry(&mut open, ix, ui)?,
         None => "root".to_owned(),

@@ -205,12 +205,13 @@ fn undo_operations(
     let mut undone = UndoneOperations::default();
     // If this one cannot be undone, nothing can: then its failure is the failure of the command.
     let first = undo_operation(open, id_source)?;
-    // The session after the change need not be read.
     if count == 1 {
         undone.add(first);
         return Ok(undone);
     }
 
+    // The session with the entries that undo the operations so far. It takes time to make, and is
+    // not needed for a single operation.
     let mut session_so_far = open.after_change(&first.change)?;
     undone.add(first);
     for undone_count in 1..count {
@@ -373,11 +374,7 @@ impl UndoableRow<'_> {
 /// both files are newer than the last entry, the failure is about `prune`, whichever ran last.
 fn find_later_rewrite(open: &OpenSession) -> Option<Failure> {
     let path = open.input.file().map(SessionFile::path)?;
-    // If no entry has a time, every file is newer, because `NO_TIME` is before all times.
-    let mut newest_entry_ms = Entry::NO_TIME;
-    for entry in &open.session.entries {
-        newest_entry_ms = newest_entry_ms.max(entry.time_ms);
-    }
+    let newest_entry_ms = newest_entry_ms(&open.session);
     // An equal time counts, too: `prune` may have appended a mark in the same millisecond.
     let is_newer = |file: &Path| modified_ms(file).is_some_and(|time| time >= newest_entry_ms);
 
@@ -393,6 +390,16 @@ fn find_later_rewrite(open: &OpenSession) -> Option<Failure> {
         return Some(rewritten_failure(open, "check --repair", &way_back));
     }
     None
+}
+
+/// Returns the time of the newest entry. If no entry has a time, that is [`Entry::NO_TIME`], which is
+/// before all times.
+fn newest_entry_ms(session: &Session) -> i64 {
+    let mut newest_ms = Entry::NO_TIME;
+    for entry in &session.entries {
+        newest_ms = newest_ms.max(entry.time_ms);
+    }
+    newest_ms
 }
 
 /// Returns the failure for a session that the last operation rewrote. `way_back` is what to do

@@ -60,31 +60,35 @@ struct ArchivesByName {
 impl ArchivesByName {
     /// Reads the heads of the archives. One that cannot be read is left out, with a warning.
     fn read(name: &str, stores: &SessionStores, ui: &mut Ui) -> Result<ArchivesByName, Failure> {
+        // `None` if the words are too short to search titles for them.
         let title_words = TitleWords::parse(name);
-        let mut all = Vec::new();
-        let mut with_words = Vec::new();
+        let mut archives = ArchivesByName {
+            all: Vec::new(),
+            with_words: Vec::new(),
+        };
         for path in stores.find_archives(ArchiveScope::AllProjects)? {
-            let facts = match ArchivedSession::read(&path) {
-                Ok(archived) => archived.facts,
-                Err(failure) => {
-                    ui.warn(&failure.to_line());
-                    continue;
-                }
-            };
-            let title = facts.title.to_string_lossy().into_owned();
-            let session = facts.into_known(path);
-            if let Some(title_words) = &title_words
-                && title_words.are_in(&title)
-            {
-                let id = id_suffix(&session.id, ID_SUFFIX_LEN);
-                with_words.push(TitledArchive {
-                    path: session.path.clone(),
-                    row: format!("{id}: {}", to_visible(&title)),
-                });
+            match ArchivedSession::read(&path) {
+                Ok(archived) => archives.add(archived.facts, path, title_words.as_ref()),
+                Err(failure) => ui.warn(&failure.to_line()),
             }
-            all.push(session);
         }
-        Ok(ArchivesByName { all, with_words })
+        Ok(archives)
+    }
+
+    /// Adds an archive; also to those with the words, if its session has them in its title.
+    fn add(&mut self, facts: ArchiveFacts, path: PathBuf, title_words: Option<&TitleWords>) {
+        let title = facts.title.to_string_lossy().into_owned();
+        let session = facts.into_known(path);
+        if let Some(title_words) = title_words
+            && title_words.are_in(&title)
+        {
+            let id = id_suffix(&session.id, ID_SUFFIX_LEN);
+            self.with_words.push(TitledArchive {
+                path: session.path.clone(),
+                row: format!("{id}: {}", to_visible(&title)),
+            });
+        }
+        self.all.push(session);
     }
 }
 

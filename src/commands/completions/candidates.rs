@@ -250,16 +250,13 @@ impl KnownSession {
 ///
 /// These are the sessions of the current directory, the newest first, preceded by `last`. If the
 /// word is not empty and no session is given yet (`needs_session`), sessions of other projects
-/// follow. For `archive --restore` and `archive --delete`, archived sessions are returned instead.
-/// A word that is written as a path or an option gets none.
+/// follow. `archive --restore` and `archive --delete` get the archived sessions instead.
 fn list_sessions(words: &[OsString], needs_session: bool, ui: &Ui) -> Vec<KnownSession> {
     let word = match words.last() {
         Some(word) => word.to_string_lossy(),
         None => "".into(),
     };
-    let is_path_or_option =
-        word.starts_with(['/', '\\', '.', '~', '-']) || is_windows_absolute(word.as_bytes());
-    if is_path_or_option {
+    if is_path_or_option(&word) {
         return Vec::new();
     }
     let stores = SessionStores::locate(ui);
@@ -280,6 +277,11 @@ fn list_sessions(words: &[OsString], needs_session: bool, ui: &Ui) -> Vec<KnownS
         sessions.extend(read_known_sessions(&other_paths, ui));
     }
     sessions
+}
+
+/// Whether a word is written as a path or an option, and so is not the beginning of a name.
+fn is_path_or_option(word: &str) -> bool {
+    word.starts_with(['/', '\\', '.', '~', '-']) || is_windows_absolute(word.as_bytes())
 }
 
 /// Whether a command line is of `archive --restore` or `archive --delete`.

@@ -178,8 +178,9 @@ struct PartPainter<'a> {
 }
 
 impl PartPainter<'_> {
-    /// Adds a row for each part. `remainder` are the tokens that the provider counted, but that are
-    /// in no part, such as the system prompt. They have the last row, unless there are none.
+    /// Adds a row for each part of the context. A part is one entry, or all messages with the same
+    /// role, tool or file. `remainder` are the tokens that the provider counted, but that are in no
+    /// part, such as the system prompt. They have the last row, unless there are none.
     fn add_rows(
         &mut self,
         parts: &[ContextPart],
@@ -192,6 +193,7 @@ impl PartPainter<'_> {
         for part in parts {
             let tokens = part.tokens as f64;
             let mut row = self.numbers(tokens);
+            // The columns are those of `new_table`.
             if let Some(ix) = part.entry {
                 row.push(ids.id_cell(ix));
                 row.push(row_cell(&view.row(ix), &ui.styles));

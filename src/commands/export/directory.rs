@@ -33,24 +33,28 @@ pub fn export_all(args: &Args, format: Rendition, ui: &mut Ui) -> Result<Exit, F
         if is_sub_agent {
             continue;
         }
-        let result = export_session(args, &file.path, format, Some(&mut batch), ui);
-        let Err(failure) = result else {
-            continue;
-        };
-        // The directory may also have other files.
-        if failure.is_transcript() {
-            continue;
-        }
-        if failure.exit() == Exit::Found {
-            // A store ordinarily has sessions without messages, so they are no failure of the
-            // export.
-            ui.warn(&failure.to_line());
-        } else {
-            worst_exit = worst_exit.max(ui.report_failure(&failure));
+        let exported = export_session(args, &file.path, format, Some(&mut batch), ui);
+        if let Err(failure) = exported {
+            worst_exit = worst_exit.max(report_unexported(&failure, ui));
         }
     }
     batch.warn_of_other_branches(ui);
     Ok(worst_exit)
+}
+
+/// Reports why one of several files is not exported. Returns the exit code of that, which is 0 if
+/// the file has nothing to export.
+fn report_unexported(failure: &Failure, ui: &mut Ui) -> Exit {
+    // The directory may also have files that are no sessions.
+    if failure.is_transcript() {
+        return Exit::Done;
+    }
+    // A store ordinarily has sessions without messages.
+    if failure.exit() == Exit::Found {
+        ui.warn(&failure.to_line());
+        return Exit::Done;
+    }
+    ui.report_failure(failure)
 }
 
 /// Refuses options that apply only to the export of one session, and an output that is a file.

@@ -32,19 +32,23 @@ pub fn output_path(
     };
     let extension = format_extension(format);
     let is_named_after_title = is_from_directory && format != Rendition::Trajectory;
-    let mut name = if is_named_after_title {
+    let name = if is_named_after_title {
         let title = contents.file_name_of_title(&short_id(contents, stem));
         PathBuf::from(title + extension)
     } else {
         store::with_suffix(Path::new(stem), extension)
     };
-    // A session of OpenCode, for example, is a `.json` file, too: then `a.json` is exported to
-    // `a.export.json`.
-    let is_name_of_session = path.file_name() == Some(name.as_os_str());
-    if is_name_of_session {
-        name = store::with_suffix(&name.with_extension(""), &format!(".export{extension}"));
+    place_output(args, distinguish_from(path, name, extension), ui)
+}
+
+/// Returns the name of an export that is not the name of the session itself. A session of OpenCode,
+/// for example, is a `.json` file, too: then `a.json` is exported to `a.export.json`.
+fn distinguish_from(session: &Path, name: PathBuf, extension: &str) -> PathBuf {
+    let is_name_of_session = session.file_name() == Some(name.as_os_str());
+    if !is_name_of_session {
+        return name;
     }
-    place_output(args, name, ui)
+    store::with_suffix(&name.with_extension(""), &format!(".export{extension}"))
 }
 
 fn format_extension(format: Rendition) -> &'static str {

@@ -161,9 +161,10 @@ pub fn find_alternatives(job: &PruneJob, removed: usize, ui: &Ui) -> Result<Alte
     Ok(found)
 }
 
-/// Plans another task for the session of a job, and returns the number of bytes that it would
-/// remove. Nothing is written.
+/// Returns the number of bytes that another task would remove from the session of a job. Nothing is
+/// written: the task is only planned.
 fn planned_bytes(job: &PruneJob, task: Task, ui: &Ui) -> Result<usize, Failure> {
+    // The same job with another task.
     let other = PruneJob {
         task,
         write: job.write,

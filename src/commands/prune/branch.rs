@@ -59,30 +59,25 @@ impl PruneJob<'_> {
         let session = &open.session;
         let tip_count = choice.tips.len();
         let has_several_tips = tip_count > 1;
-        if !choice.is_active && !has_several_tips {
-            return Ok(());
-        }
-
         let tips = list_tip_ids(session, choice);
         let why = match (has_several_tips, choice.is_active) {
-            (false, _) => format!("{reference} is on the active branch"),
+            // A single branch that the session does not continue from.
+            (false, false) => return Ok(()),
+            (false, true) => format!("{reference} is on the active branch"),
             (true, false) => format!("{tip_count} branches end there: {tips}"),
             (true, true) => format!("{tip_count} branches end there, the active one too: {tips}"),
         };
-        let failure = open.input.failure(why);
-        if !choice.is_active {
-            return Err(failure
-                .with_hint("--force prunes them all; give an entry nearer to a tip to prune one"));
-        }
-
-        let new_leaf = match choice.branch_point {
-            Position::Entry(ix) => session.id(ix).to_string(),
-            Position::Root => "root".to_owned(),
+        let hint = if choice.is_active {
+            // The session then continues from the branch point.
+            let new_leaf = match choice.branch_point {
+                Position::Entry(ix) => to_visible(&session.id(ix).to_string()),
+                Position::Root => "root".to_owned(),
+            };
+            format!("--force prunes it, and moves the leaf to {new_leaf}")
+        } else {
+            "--force prunes them all; give an entry nearer to a tip to prune one".to_owned()
         };
-        let new_leaf = to_visible(&new_leaf);
-        Err(failure.with_hint(format!(
-            "--force prunes it, and moves the leaf to {new_leaf}"
-        )))
+        Err(open.input.failure(why).with_hint(hint))
     }
 
     /// Reports the sub-agents that the branch started, and the forks of the session. Neither are

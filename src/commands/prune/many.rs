@@ -338,7 +338,8 @@ fn report_sessions(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Resu
     })
 }
 
-/// Prints a line for each session, and on standard error the number of changed sessions.
+/// Prints a line for each session, and on standard error how many were changed, and where what was
+/// pruned from them is.
 fn print_results(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result<(), Failure> {
     let mut changed_count = 0;
     let mut bytes = 0;
@@ -358,17 +359,21 @@ fn print_results(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result
         return Ok(());
     }
     ui.print_status(&format!("{part} pruned, {}", format_bytes(bytes)));
-    // A purge leaves no SESSION.pruned.
+    // A purge keeps nothing.
     let has_kept_parts = changed_count > 0 && !args.purge;
     if has_kept_parts && !args.write.change.json {
-        let note = if args.secrets {
-            KEPT_SECRETS_NOTE
-        } else {
-            KEPT_NOTE
-        };
-        ui.print_status(note);
+        ui.print_status(kept_note(args));
     }
     Ok(())
+}
+
+/// Returns the note that what was pruned is kept in files beside the sessions.
+fn kept_note(args: &Args) -> &'static str {
+    if args.secrets {
+        KEPT_SECRETS_NOTE
+    } else {
+        KEPT_NOTE
+    }
 }
 
 /// Returns a number of sessions out of all sessions: `2 of 40 sessions`.

@@ -193,34 +193,40 @@ struct SecretGroup {
     last_session: String,
 }
 
+impl SecretGroup {
+    /// Counts a session that has a secret of the group, unless it was the last one that was counted.
+    /// That suffices to count each session once, because sessions are searched one after another.
+    fn count_session(&mut self, name: &str) {
+        if self.last_session != name {
+            self.session_count += 1;
+            name.clone_into(&mut self.last_session);
+        }
+    }
+}
+
 impl SecretGroups {
-    /// Adds a secret to its group. `places` are all places of the secret in one session; an empty
-    /// list adds nothing. All secrets of a session have to be added before the secrets of the next
-    /// session: only then is each session counted once.
+    /// Adds a secret of a session to the group of its kind and name. `places` are all places of the
+    /// secret in the session; an empty list adds nothing.
+    ///
+    /// All secrets of a session have to be added before those of the next: see
+    /// [`SecretGroup::count_session`].
     fn add_secret(&mut self, searched: &SearchedSession, places: &[&FoundSecret]) {
         let Some(&first_place) = places.first() else {
             return;
         };
-        let key = (
-            first_place.secret.number.kind,
-            first_place.secret.name.clone(),
-        );
+        let secret = &first_place.secret;
+        let key = (secret.number.kind, secret.name.clone());
         let group = self.groups.entry(key).or_default();
-        let input = &searched.input;
-        if group.distinct_texts.is_empty() {
-            group.first_place = format!(
-                "{}:{} ({})",
-                input.name,
-                first_place.line.0,
-                describe_place(first_place)
-            );
+        let session_name = &searched.input.name;
+        let is_new_group = group.distinct_texts.is_empty();
+        if is_new_group {
+            let line = first_place.line.0;
+            let place = describe_place(first_place);
+            group.first_place = format!("{session_name}:{line} ({place})");
         }
         group.distinct_texts.insert(searched.text_of(first_place));
         group.bytes += count_bytes(places);
-        if group.last_session != input.name {
-            group.session_count += 1;
-            group.last_session.clone_from(&input.name);
-        }
+        group.count_session(session_name);
     }
 
     /// Prints a row for each group, with the size of its secrets.

@@ -102,8 +102,11 @@ fn warn_of_gaps(
     true
 }
 
-/// Returns the change of each file by the tool calls of a range, by the file's absolute path. With
-/// `only_file`, returns the change of the file with this path alone.
+/// Returns how the tool calls of a range changed each file, by the file's absolute path. With
+/// `only_file`, returns only the change of the file with this path. Unchanged files are left out.
+///
+/// The content of a file at the start of the range is known only from the calls before it, so these
+/// are read, too.
 fn compare_files(
     open: &OpenSession,
     range: EntryRange,
@@ -112,8 +115,6 @@ fn compare_files(
 ) -> Result<BTreeMap<String, FileDifference>, Failure> {
     let session = &open.session;
     let reader = open.entry_reader();
-    // Operations before the range are needed as well: they make the content known with which it
-    // begins.
     let path_to_end = session.path(range.end.entry());
     let is_in_range = range.mask(session);
     let is_wanted = |path: &str| only_file.is_none_or(|file| path == file);
