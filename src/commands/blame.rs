@@ -131,7 +131,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 /// Returns the calls of all sessions that wrote to the file, and the worst exit code of sessions
-/// that cannot be read.
+/// that cannot be read. Few sessions mention the name of the file, and only those are loaded,
+/// because a search of the lines takes much less time.
 fn read_history(
     args: &Args,
     target: &BlameTarget,
@@ -140,17 +141,18 @@ fn read_history(
     let sessions = args.sessions.find_sessions(Period::default(), ui)?;
     let home = ui.home().map(Text::from);
     let pattern = target.mention_pattern()?;
+    // A buffer for each thread, which is used again for its next session.
     let buffers = Pool::new(PageBuffer::default);
     let read_calls_of_session = |path: &Path, input: &Input| {
-        let mentions = buffers.with(|buffer| mentions_file(input, &pattern, buffer))?;
-        if mentions {
+        let is_mentioned = buffers.with(|buffer| mentions_file(input, &pattern, buffer))?;
+        if is_mentioned {
             read_calls(path, input, target, home.as_ref())
         } else {
             Ok(Vec::new())
         }
     };
     let mut history = History::default();
-    let exit = sessions.read_all(ui, read_calls_of_session, |_, _, calls| {
+    let exit = sessions.read_all(ui, read_calls_of_session, |_ui, _path, calls| {
         history.add_session(calls);
         Ok(())
     })?;

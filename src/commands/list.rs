@@ -595,16 +595,12 @@ fn warn_of_unlisted_last(
     if args.limit.is_none() || args.sort != Order::Modified {
         return;
     }
-    let last_session = list
-        .iter()
-        .find(|session| last == Some(session.path.as_path()));
-    let Some(last_session) = last_session else {
+    let is_last = |session: &ListedSession| last == Some(session.path.as_path());
+    let Some(last_session) = list.iter().find(|session| is_last(session)) else {
         return;
     };
-    let is_listed = rows
-        .iter()
-        .any(|row| list[row.index].path == last_session.path);
-    if !is_listed {
+    let has_row = rows.iter().any(|row| is_last(&list[row.index]));
+    if !has_row {
         let id = last_session.id.to_string_lossy();
         ui.warn(&format!(
             "`last` is {}, which --limit leaves out: its file changed last",

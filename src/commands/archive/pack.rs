@@ -198,7 +198,8 @@ impl Packer<'_> {
     /// Refuses a session if an agent wrote to it within [`MIN_UNCHANGED_MS`], ten minutes, or if one
     /// of its companion files changed in that time: the agent may still use it.
     ///
-    /// What only pisess appends, such as a label, is no sign of an agent: see
+    /// A label, a summary and SESSION.pruned are no signs of an agent. Most other entries are, even
+    /// if pisess wrote them, because pi may write such entries while it works: see
     /// [`store::has_recent_turn`].
     fn refuse_unsettled(
         &self,

@@ -222,7 +222,8 @@ impl Comparison<'_, '_> {
         if self.first_failure.is_none()
             && let Some(target) = find_target(self.targets, member)
         {
-            self.first_failure = check_target(self.open, target, content)?;
+            let check = check_target(self.open, target, content)?;
+            self.first_failure = check.failure();
         }
         // The next file begins where this one is read to its end.
         io::copy(content, &mut io::sink())?;
@@ -230,19 +231,38 @@ impl Comparison<'_, '_> {
     }
 }
 
-/// Checks whether a file of an archive can be restored, and returns the failure if not. A file that
-/// exists, at its path or hidden, must begin with the archived `content`. It may be longer, because
-/// an agent may have appended to it since.
+/// Whether a file of an archive can be restored.
+enum TargetCheck {
+    Restorable,
+    Refused(Failure),
+}
+
+impl TargetCheck {
+    /// Returns the failure if the file cannot be restored.
+    fn failure(self) -> Option<Failure> {
+        match self {
+            TargetCheck::Restorable => None,
+            TargetCheck::Refused(failure) => Some(failure),
+        }
+    }
+}
+
+/// Checks whether a file of an archive can be restored. A file that exists, at its path or hidden,
+/// must begin with the archived `content`. It may be longer, because an agent may have appended to it
+/// since.
+///
+/// # Errors
+/// Only if `content` cannot be read.
 fn check_target(
     open: &OpenArchive,
     target: &RestoreTarget,
     content: &mut dyn Read,
-) -> io::Result<Option<Failure>> {
+) -> io::Result<TargetCheck> {
     let name = &target.member.name;
     let existing_path = match target.state {
         FileState::Nowhere => return check_new_file(open, name, content),
         // The name of a blob is the hash of its content, so the existing file is the same.
-        FileState::InPlace if is_blob(name) => return Ok(None),
+        FileState::InPlace if is_blob(name) => return Ok(TargetCheck::Restorable),
         FileState::InPlace => target.path.clone(),
         FileState::Hidden => target.hidden_path(),
     };
@@ -252,27 +272,27 @@ fn check_target(
         Err(_) => false,
     };
     if is_same {
-        Ok(None)
+        Ok(TargetCheck::Restorable)
     } else {
-        Ok(Some(occupied_failure(&existing_path)))
+        Ok(TargetCheck::Refused(occupied_failure(&existing_path)))
     }
 }
 
-/// Checks whether a file that does not exist yet can be written, and returns the failure if not: a
-/// blob must have the hash in its name.
+/// Checks whether a file that does not exist yet can be written. A blob must have the hash that is
+/// its name, because sessions refer to it by the hash.
 fn check_new_file(
     open: &OpenArchive,
     name: &str,
     content: &mut dyn Read,
-) -> io::Result<Option<Failure>> {
+) -> io::Result<TargetCheck> {
     if !is_blob(name) || is_blob_content(name, content)? {
-        return Ok(None);
+        return Ok(TargetCheck::Restorable);
     }
     let archive = &open.name;
     let what = format_args!("{archive}: the content of {name} has another hash");
     let failure = Failure::invalid(what).with_path(archive);
     let hint = "to read the session as it is, give this path to any command";
-    Ok(Some(failure.with_hint(hint)))
+    Ok(TargetCheck::Refused(failure.with_hint(hint)))
 }
 
 fn occupied_failure(path: &Path) -> Failure {

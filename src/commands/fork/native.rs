@@ -50,11 +50,9 @@ impl NativeFork<'_> {
         let native = self.convert(&target)?;
         // The path below the root of the store. It has a directory for the project or the day.
         let path_in_store = self.format.file_path(&target);
-        let folder = match self.store_folder(ui)? {
-            Some(root) => Some(parent_folder(&root.join(&path_in_store)).to_owned()),
-            // The fork is written elsewhere.
-            None => None,
-        };
+        // `None` if the fork is written elsewhere.
+        let root = self.store_folder(ui)?;
+        let folder = root.map(|root| parent_folder(&root.join(&path_in_store)).to_owned());
         let file_name = path_in_store.file_name().unwrap_or_default();
         let file_name = file_name.to_string_lossy();
         Ok(Creation {

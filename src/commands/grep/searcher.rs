@@ -292,19 +292,19 @@ impl Searcher {
         state: &SessionState,
         buffer: &mut PageBuffer,
     ) -> io::Result<Trail> {
-        if !state.is_first_search() {
-            let mut trail = state.trail.clone();
-            match state.resume {
-                Some(resume) => trail.read_appended(source, resume.offset, buffer)?,
-                // Without a place to resume, the file was replaced.
-                None => trail.read_replacement(source, buffer)?,
-            }
-            Ok(trail)
-        } else if self.follows {
-            Trail::at_end_of(source)
-        } else {
-            Ok(Trail::default())
+        if state.is_first_search() && !self.follows {
+            return Ok(Trail::default());
         }
+        if state.is_first_search() {
+            return Trail::at_end_of(source);
+        }
+        let mut trail = state.trail.clone();
+        match state.resume {
+            Some(resume) => trail.read_appended(source, resume.offset, buffer)?,
+            // Without a place to resume, the file was replaced.
+            None => trail.read_replacement(source, buffer)?,
+        }
+        Ok(trail)
     }
 
     /// Returns all rows of a session. These are the rows of matches, with the rows of tools last or

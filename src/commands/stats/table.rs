@@ -374,13 +374,7 @@ impl StatsGroups {
     /// `room` is [`usize::MAX`] if the output is not a terminal: then nothing is truncated,
     /// abbreviated or left out.
     fn choose_layout(&self, room: usize, reserved_figures: Vec<FigureColumn>) -> TableLayout {
-        let mut layout = TableLayout {
-            key_widths: vec![usize::MAX; self.by.len()],
-            figures: self.relevant_figures(),
-            shortens_tokens: false,
-            shows_small_costs: self.compares_small_costs(),
-            shows_whole_keys: true,
-        };
+        let mut layout = self.unlimited_layout();
         let is_terminal = room != usize::MAX;
         if !is_terminal {
             return layout;
@@ -404,6 +398,17 @@ impl StatsGroups {
             layout.remove_most_expendable_figure();
         }
         layout
+    }
+
+    /// Returns the layout of a table that may have any width.
+    fn unlimited_layout(&self) -> TableLayout {
+        TableLayout {
+            key_widths: vec![usize::MAX; self.by.len()],
+            figures: self.relevant_figures(),
+            shortens_tokens: false,
+            shows_small_costs: self.compares_small_costs(),
+            shows_whole_keys: true,
+        }
     }
 
     /// Returns the width of all keys together, in a table of at most `room` columns: at least two
@@ -464,25 +469,39 @@ impl StatsGroups {
             highest = highest.max(measure.value_of(&group.totals));
         }
         for group in &self.groups {
-            let mut row = Vec::new();
-            for (key_index, &max_width) in layout.key_widths.iter().enumerate() {
-                row.push(plain_cell(self.fit_key(group, key_index, max_width)));
-            }
-            push_figures(&mut row, layout, &group.totals);
+            let mut row = self.group_row(group, layout);
             if let Some(bar) = bar {
                 let fraction = measure.value_of(&group.totals) / highest;
                 row.push(vec![(draw_bar(fraction, bar.width), bar.style)]);
             }
+            // A terminal opens the file or the directory that the first key names.
             table.add_linked_row(row, self.address_of_key(group, 0));
         }
+        // A single row is the total.
         if self.groups.len() > 1 {
-            let mut row = vec![plain_cell("total".to_owned())];
-            // The cells of the other keys are empty.
-            row.resize(self.by.len(), plain_cell(String::new()));
-            push_figures(&mut row, layout, &self.total);
-            table.add_row(row);
+            table.add_row(self.total_row(layout));
         }
         table
+    }
+
+    /// Returns the cells of the keys and figures of a group.
+    fn group_row(&self, group: &StatsGroup, layout: &TableLayout) -> Vec<Cell> {
+        let mut row = Vec::new();
+        for (key_index, &max_width) in layout.key_widths.iter().enumerate() {
+            row.push(plain_cell(self.fit_key(group, key_index, max_width)));
+        }
+        push_figures(&mut row, layout, &group.totals);
+        row
+    }
+
+    /// Returns the cells of the last row: `total` in the column of the first key, and the figures of
+    /// all groups together.
+    fn total_row(&self, layout: &TableLayout) -> Vec<Cell> {
+        let mut row = vec![plain_cell("total".to_owned())];
+        // The cells of the other keys are empty.
+        row.resize(self.by.len(), plain_cell(String::new()));
+        push_figures(&mut row, layout, &self.total);
+        row
     }
 
     /// Returns the columns of the keys and of the figures.
