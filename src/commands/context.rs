@@ -2,7 +2,7 @@
 
 mod parts;
 
-use crate::agents::request::{self, Api, Model, Request, SkippedResults};
+use crate::agents::request::{self, Api, Model, Request, SkippedResults, WrittenBody};
 use crate::cli::given::parse_model;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::hook::{self, HookArgs};
@@ -395,19 +395,11 @@ fn print_request(
     open: &OpenSession,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    let write_failure = |error| copy_failure(&open.input, error);
-    let mut out = ui.verbatim_stdout();
-    let written = request::write_body(&context.messages, request, &open.entry_reader(), &mut out)
-        .map_err(write_failure)?;
+    let written = write_request(context, request, open, &mut ui.verbatim_stdout());
+    let written = written.map_err(|error| copy_failure(&open.input, error))?;
     let Some(written) = written else {
         return Err(Failure::negative("the context has no message to send"));
     };
-    out.write_all(b"\n")
-        .and_then(|()| out.flush())
-        .map_err(write_failure)?;
-    // `out` borrows `ui`, which prints the warnings.
-    drop(out);
-
     // Every finished session ends with a reply. A program that sends the request need not be
     // warned.
     if written.ends_with_answer && ui.stdout_is_terminal() {
@@ -417,6 +409,23 @@ fn print_request(
     }
     warn_of_skipped_results(written.skipped_results, open.session.format, ui);
     Ok(Exit::Done)
+}
+
+/// Writes the body of a request as a line. `None` if the context has no message to send: then nothing
+/// is written.
+fn write_request(
+    context: &Context,
+    request: &Request,
+    open: &OpenSession,
+    out: &mut dyn Write,
+) -> io::Result<Option<WrittenBody>> {
+    let written = request::write_body(&context.messages, request, &open.entry_reader(), out)?;
+    if written.is_some() {
+        out.write_all(b"\n")?;
+        // The warnings about the request follow on standard error.
+        out.flush()?;
+    }
+    Ok(written)
 }
 
 /// Warns of tool results that a request leaves out, because the API would refuse them.

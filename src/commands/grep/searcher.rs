@@ -169,6 +169,7 @@ impl Searcher {
     ) -> Result<(Matches, SessionState), Failure> {
         let mut state = SessionState::new(path, input.name.clone());
         let source = input.source();
+        // `None` if nothing was pruned.
         let pruned = if self.searches_pruned {
             load_pruned(input)?
         } else {
@@ -473,8 +474,11 @@ impl Searcher {
         buffer: &mut PageBuffer,
         ui: &Ui,
     ) -> Option<Matches> {
-        // A file that cannot be read is left for the next change.
-        let session_file = state.open_if_changed().ok()??;
+        let session_file = match state.open_if_changed() {
+            Ok(Some(session_file)) => session_file,
+            // The file has not changed, or cannot be read. The next change is tried again.
+            Ok(None) | Err(_) => return None,
+        };
         if self.has_enough_matches(state) {
             return None;
         }

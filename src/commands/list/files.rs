@@ -127,7 +127,10 @@ fn find_own_files(
     if let Some(sources) = sources {
         let found_any = !files.is_empty();
         files = sources.retain_files(files, ui)?;
-        is_none_reported = found_any && files.is_empty() && sources.origins.is_empty();
+        // `retain_files` has warned if it left no file. It does not if other agents are named, too,
+        // because their sessions are still to be found.
+        let names_own_only = sources.origins.is_empty();
+        is_none_reported = found_any && files.is_empty() && names_own_only;
     }
     Ok(SessionFiles {
         files,
