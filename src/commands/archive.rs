@@ -306,6 +306,7 @@ impl Args {
         let mut given = GivenSessions::default();
         let mut folders = Vec::new();
         for session in &self.sessions {
+            // Words of a title suffice only if the policy accepts them.
             let resolved = match title_policy {
                 TitlePolicy::Accept => resolve_argument_to_change(session, ui),
                 TitlePolicy::SuggestOnly => resolve_argument(session, ui),

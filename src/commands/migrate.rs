@@ -312,17 +312,14 @@ fn try_migrate(
         locked.refuse_hard_links()?;
         return Ok(unchanged);
     }
-    let backup = args
-        .backup
-        .as_ref()
-        .map(|suffix| store::with_suffix(path, suffix));
-    // The change is empty, but writes the session in version 3.
+    let backup_suffix = args.backup.as_ref();
+    let backup = backup_suffix.map(|suffix| store::with_suffix(path, suffix));
+    // A change is always written in version 3, even an empty one.
     let mut fill = |out: &mut dyn std::io::Write| Change::default().write(&session, &file, out);
-    let committed = batch
-        .rewrite(locked, backup.as_deref(), &mut fill)?
-        .done()?;
+    let attempt = batch.rewrite(locked, backup.as_deref(), &mut fill)?;
     Ok(MigrationOutcome {
-        committed: Some(committed),
+        // Fails if the session has grown since it was loaded.
+        committed: Some(attempt.done()?),
         ..MigrationOutcome::from_session(path, &session, Status::Migrated)
     })
 }

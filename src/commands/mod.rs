@@ -422,14 +422,19 @@ fn dispatch(matches: &ArgMatches, ui: &mut Ui) -> Result<u8, Failure> {
         let args: Vec<OsString> = args.cloned().collect();
         return external::run_external(name, &args, build_cli(), ui);
     };
-
     if command.is_paged() && !cli.no_pager {
         ui.enable_pager();
     }
-    if let Some(source) = SourceArgs::given_in(command_args) {
+    run_command(command, command_args, ui)
+}
+
+/// Runs a command of pisess with its arguments, and returns the exit code.
+fn run_command(command: &Command, args: &ArgMatches, ui: &mut Ui) -> Result<u8, Failure> {
+    // `--source` applies to every search of the command, so `ui` has it.
+    if let Some(source) = SourceArgs::given_in(args) {
         ui.limit_sources(&source);
     }
-    let exit = (command.run)(command_args, ui)?;
+    let exit = (command.run)(args, ui)?;
     flush_output(exit, ui)
 }
 

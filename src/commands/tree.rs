@@ -422,10 +422,10 @@ fn add_facts(
     ui: &mut Ui,
 ) -> Result<(), Failure> {
     let input = &open.input;
+    let reader = open.entry_reader();
     let drawn_entries: Vec<EntryIx> = drawing.tree_rows.iter().map(|row| row.entry).collect();
     let rendered_entries = drawn_entries.iter().copied();
     drawing.rendered = args.renderers.render_rows(open, rendered_entries, ui)?;
-    let reader = open.entry_reader();
     let first_kept = find_first_kept(&reader, &drawn_entries);
     drawing.first_kept = input.map_read_error(first_kept)?;
     if args.filter == Filter::Failed {
