@@ -72,9 +72,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// secrets, and are kept. Example keys from documentation are also kept, and their number is
 /// reported.
 ///
-/// A secret found in one place is removed everywhere, even where it is encoded in base64 or
-/// percent-encoded. There is one exception: the text of a short or purely alphabetic secret could
-/// be an ordinary word elsewhere. Such a text is removed only where it is clearly the secret; other
+/// A secret found in one place is removed everywhere, even where it is encoded in base64, for a URL
+/// or for HTML. There is one exception: the text of a short or purely alphabetic secret could be an
+/// ordinary word elsewhere. Such a text is removed only where it is clearly the secret; other
 /// places with the text are reported.
 ///
 /// The copy is read again and searched for every secret that was found. If a secret is left in a

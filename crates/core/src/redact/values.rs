@@ -131,7 +131,7 @@ fn decode_escape(escape: &Captures) -> Vec<u8> {
     }
 }
 
-/// A search for exact values in text, even if they are URL- or base64-encoded.
+/// A search for exact values in text, even if they are encoded for a URL or HTML, or in base64.
 #[derive(Debug, Default)]
 pub struct ValueSearch {
     /// The values to find.
@@ -341,11 +341,20 @@ enum SpellingForm {
     Base64(usize),
     /// In base64 with the URL alphabet, after this number of other bytes.
     UrlBase64(usize),
+    /// As text of HTML or XML, in which `&`, `<` and `>` are entities: `a&amp;b`.
+    Html(QuoteEntities),
+}
+
+/// What an encoder of HTML writes for the two kinds of quotes.
+#[derive(Clone, Copy)]
+struct QuoteEntities {
+    double: &'static str,
+    single: &'static str,
 }
 
 /// All forms. Three bytes are four base64 digits, so only the number of bytes before a value modulo
 /// 3 matters.
-const FORMS: [SpellingForm; 9] = [
+const FORMS: [SpellingForm; 15] = [
     SpellingForm::Plain,
     SpellingForm::PercentCapital,
     SpellingForm::PercentSmall,
@@ -355,7 +364,19 @@ const FORMS: [SpellingForm; 9] = [
     SpellingForm::UrlBase64(1),
     SpellingForm::Base64(2),
     SpellingForm::UrlBase64(2),
+    // Between tags, browsers leave quotes as they are.
+    html_form("\"", "'"),
+    // Lodash and Mustache, React and Python, PHP, Go, XML.
+    html_form("&quot;", "&#39;"),
+    html_form("&quot;", "&#x27;"),
+    html_form("&quot;", "&#039;"),
+    html_form("&#34;", "&#39;"),
+    html_form("&quot;", "&apos;"),
 ];
+
+const fn html_form(double: &'static str, single: &'static str) -> SpellingForm {
+    SpellingForm::Html(QuoteEntities { double, single })
+}
 
 /// A value in one of its forms.
 #[derive(Clone, Copy)]
@@ -421,7 +442,24 @@ fn spell_value(value: &[u8], form: SpellingForm) -> Option<Vec<u8>> {
         SpellingForm::UrlBase64(bytes_before) => {
             base64_spelling(value, bytes_before, &URL_SAFE_NO_PAD).filter(is_distinctive)
         }
+        SpellingForm::Html(quotes) => Some(encode_html(value, quotes)),
     }
+}
+
+/// Encodes a value as text of HTML.
+fn encode_html(value: &[u8], quotes: QuoteEntities) -> Vec<u8> {
+    let mut encoded = Vec::with_capacity(value.len());
+    for &byte in value {
+        match byte {
+            b'&' => encoded.extend_from_slice(b"&amp;"),
+            b'<' => encoded.extend_from_slice(b"&lt;"),
+            b'>' => encoded.extend_from_slice(b"&gt;"),
+            b'"' => encoded.extend_from_slice(quotes.double.as_bytes()),
+            b'\'' => encoded.extend_from_slice(quotes.single.as_bytes()),
+            _ => encoded.push(byte),
+        }
+    }
+    encoded
 }
 
 /// Returns the base64 digits of a text after this number of other bytes, in both alphabets.
