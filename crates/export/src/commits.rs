@@ -7,9 +7,6 @@ use pisess_json::Raw;
 /// The maximum number of characters of the subject of a commit.
 const LONGEST_COMMIT_SUBJECT: usize = 120;
 
-/// The number of UTF-16 units at the start of a command in which `git` is searched for.
-const COMMAND_UNITS: usize = 4096;
-
 /// The lengths of a commit's hash: abbreviated, and whole with SHA-256.
 const SHORTEST_HASH: usize = 7;
 const LONGEST_HASH: usize = 64;
@@ -33,7 +30,8 @@ pub fn find_commits<T: AsRef<str>>(
     output: impl IntoIterator<Item = T>,
 ) -> Vec<Commit> {
     let command = arguments.get("command").or_else(|| arguments.get("cmd"));
-    let command = command.and_then(|command| command_head(command, COMMAND_UNITS));
+    // All of the command is searched: it may write a long file before it commits.
+    let command = command.and_then(|command| command_head(command, usize::MAX));
     let may_run_git = command.is_some_and(|command| command.to_string_lossy().contains("git "));
     if !may_run_git {
         return Vec::new();
@@ -95,6 +93,11 @@ mod tests {
         );
         let words = r#"{"command":["bash","-lc","git commit -m x"]}"#;
         assert_eq!(found(words, output).len(), 3);
+
+        let document = "x\\n".repeat(5000);
+        let late = format!(r#"{{"command":"cat > a <<E\n{document}E\ngit commit -am x"}}"#);
+        assert_eq!(found(&late, output).len(), 3);
+
         for other in [r#"{"command":"cat log"}"#, r#"{"path":"git "}"#, "null"] {
             assert_eq!(found(other, output), []);
         }
