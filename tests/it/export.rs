@@ -1198,6 +1198,68 @@ fn skills_and_commands_are_what_the_user_typed() {
 }
 
 #[test]
+fn the_prompt_of_a_command_is_what_the_user_typed() {
+    let s = Sandbox::new();
+    s.put("s.jsonl", lines_of(&[
+        r###"{"type":"message","id":"aaaa0001","parentId":null,"timestamp":"2026-01-01T00:00:01.000Z","message":{"role":"user","content":"\n## User Input\n\n```text\nthe __piers__\n```\n\nYou **MUST** consider the user input before proceeding (if not empty).\n\n## Outline\n\n1. **Read** the plan.\n2. Draw.\n"}}"###,
+        r###"{"type":"message","id":"aaaa0002","parentId":"aaaa0001","timestamp":"2026-01-01T00:00:02.000Z","message":{"role":"user","content":"## User Input\n\n```text\n\n```\n\nYou **MUST** consider the user input before proceeding (if not empty).\n\n## Outline\n\n1. **Read** the plan.\n2. Draw.\n"}}"###,
+        r#"{"type":"message","id":"aaaa0003","parentId":"aaaa0002","timestamp":"2026-01-01T00:00:03.000Z","message":{"role":"assistant","content":[{"type":"text","text":"Done."}]}}"#,
+    ]));
+    assert_snapshot!(s.unchanged("tree ./s.jsonl"), @r#"
+    aaaa0001  • user: the __piers__
+    aaaa0002  • user: [command: Read; Draw]
+    aaaa0003  • assistant: Done.  ← active
+    "#);
+    let list = s.unchanged("list ./s.jsonl").to_string();
+    assert!(list.trim_end().ends_with("the __piers__"), "{list}");
+    assert_snapshot!(s.unchanged("export ./s.jsonl --as md -o -"), @r#"
+    # the \_\_piers\_\_
+
+    ## the \_\_piers\_\_
+
+    **You** · *2026-01-01 00:00 UTC*
+
+    > the \_\_piers\_\_
+    >
+    > <details><summary>Instructions of the command</summary>
+    >
+    > ### Outline
+    >
+    > 1. **Read** the plan.
+    > 2. Draw.
+    >
+    > </details>
+
+    ## \[command: Read; Draw\]
+
+    **You** · *2026-01-01 00:00 UTC*
+
+    > \[command: Read; Draw\]
+    >
+    > <details><summary>Instructions of the command</summary>
+    >
+    > ### Outline
+    >
+    > 1. **Read** the plan.
+    > 2. Draw.
+    >
+    > </details>
+
+    **Assistant**
+
+    Done.
+    "#);
+    for form in ["--static", ""] {
+        let page = s
+            .unchanged(&format!("export ./s.jsonl {form} -o -"))
+            .to_string();
+        let page = page.clone() + &unpacked(&page);
+        assert!(page.contains("the __piers__"), "{form}");
+        assert!(page.contains("Instructions of the command"), "{form}");
+    }
+}
+
+#[test]
 fn a_skill_of_oh_my_pi_is_what_the_user_typed() {
     let s = Sandbox::with(&["omp.jsonl"]);
     s.put("s.jsonl", lines_of(&[

@@ -10,6 +10,7 @@ use super::source::{ContentsReader, cut, decode_string};
 use super::typed::{self, Author};
 use super::wrapped::{TextPart, split_parts};
 use pisess_core::format::changes::DiffSign;
+use pisess_core::session::command_prompt::CommandPrompt;
 use pisess_core::session::content::find_members;
 use pisess_core::session::entry::{EntryIx, Flags, Role};
 use pisess_core::session::envelope::typed_command;
@@ -363,6 +364,12 @@ impl<'s> EntryView<'s> {
 /// If an agent made the text of a command that the user typed, the command is shown in place of the
 /// text outside of such elements.
 pub fn push_prose(text: &str, author: Author, markup: &mut Markup) {
+    if author == Author::User
+        && let Some(prompt) = CommandPrompt::read(text)
+    {
+        push_command_prompt(&prompt, markup);
+        return;
+    }
     let command = find_command(text, author);
     if let Some(command) = &command {
         typed::push_typed(command, markup);
@@ -378,6 +385,15 @@ pub fn push_prose(text: &str, author: Author, markup: &mut Markup) {
             }),
         }
     }
+}
+
+/// Appends what the user typed, and the instructions of the command, folded.
+fn push_command_prompt(prompt: &CommandPrompt, markup: &mut Markup) {
+    typed::push_typed(&prompt.words(), markup);
+    markup.push_element(Tag::Fold, |m| {
+        m.push_text_element(Tag::Summary, "Instructions of the command");
+        m.push_section(|m| commonmark::push_markdown(prompt.instructions, m));
+    });
 }
 
 /// Returns the command that the user typed, if the text is what an agent made of a command. `None`

@@ -12,6 +12,7 @@
 //! ```
 
 use crate::format::{is_block_mark, strip_emphasis, strip_links};
+use crate::session::command_prompt::CommandPrompt;
 use crate::session::envelope;
 use crate::session::forwarded::{self, BLOCKS_MARK};
 
@@ -20,7 +21,9 @@ const LONGEST_TITLE: usize = 400;
 
 /// Whether a message may begin with an envelope, given the start of the message.
 pub fn may_have_envelope(start: &str) -> bool {
-    envelope::may_begin_with_element(start) || forwarded::may_be_forwarded(start.as_bytes())
+    envelope::may_begin_with_element(start)
+        || CommandPrompt::may_begin(start.as_bytes())
+        || forwarded::may_be_forwarded(start.as_bytes())
 }
 
 /// Returns the title that a message gives to its session, as one line: the words of the user,
@@ -43,7 +46,8 @@ pub fn title_words(message: &str) -> String {
 }
 
 /// Returns a message without its envelope: the words of the user. Empty if an element of the
-/// envelope has no end.
+/// envelope has no end. For a command without an argument, these are its instructions, which say
+/// what was asked.
 pub fn without_envelope(message: &str) -> &str {
     if let Some(words) = message.strip_prefix(BLOCKS_MARK) {
         return words;
@@ -52,7 +56,11 @@ pub fn without_envelope(message: &str) -> &str {
         // The words are a suffix of the message, so the offset follows from their length.
         return &message[message.len() - words.len()..];
     }
-    envelope::skip_elements(message)
+    match CommandPrompt::read(message) {
+        Some(prompt) if prompt.argument.is_empty() => prompt.instructions,
+        Some(prompt) => prompt.argument,
+        None => envelope::skip_elements(message),
+    }
 }
 
 /// Skips the headings of Markdown at the start of a text: `"# Task\n\nFix it"` -> `"Fix it"`. A
@@ -111,9 +119,11 @@ mod tests {
 
     #[test]
     fn a_title_is_what_the_user_asked() {
+        let prompt = "## User Input\n\n```text\n# Piers\n\nDraw `them`\n```\n\nYou **MUST** consider the user input.\n\nDraw.";
         let forwarded = "Sender (untrusted metadata):\n```json\n{}\n```\n\n";
         for (message, title) in [
             ("# Task\n\nFix the parser", "Fix the parser"),
+            (prompt, "Draw them"),
             ("# Task\n## Part 1\nFix it", "Fix it"),
             ("# Fix the parser\n", "Fix the parser"),
             ("#include is missing\nwhy?", "#include is missing why?"),

@@ -10,7 +10,10 @@
 //!
 //! 2.3.0                                            <bash-input>ls</bash-input>
 //! ```
+//!
+//! Other programs put the words into the prompt of a command: see [`CommandPrompt`].
 
+use super::command_prompt::CommandPrompt;
 use memchr::memmem;
 
 /// The type of the custom message that `import` makes of a command of Claude Code.
@@ -42,9 +45,10 @@ struct SkillCall<'t> {
 /// Whether a message may be a command that an agent expanded, judged only by its start.
 pub fn may_be_command(start: &[u8]) -> bool {
     let start = start.trim_ascii_start();
-    [SKILL_START, "<command-", "<bash-input>"]
+    let begins_with_element = [SKILL_START, "<command-", "<bash-input>"]
         .iter()
-        .any(|prefix| start.starts_with(prefix.as_bytes()))
+        .any(|prefix| start.starts_with(prefix.as_bytes()));
+    begins_with_element || CommandPrompt::may_begin(start)
 }
 
 /// Whether a message may begin with a skill or an attached file, judged only by its start.
@@ -80,13 +84,13 @@ pub fn called_skill(message: &str) -> Option<&str> {
 }
 
 /// Returns the command that the user typed, such as `/init docs only`, given the message that an
-/// agent made of it. `None` for any other message. `None` also if the message was cut within the
+/// agent made of it. Of a [`CommandPrompt`], returns its words. `None` for any other message. `None` also if the message was cut within the
 /// instructions of a skill, so that the arguments are unknown.
 pub fn typed_command(message: &str) -> Option<String> {
     if let Some(call) = read_skill_call(message) {
         return Some(format_skill_call(call.name, call.arguments?));
     }
-    typed_in_elements(message)
+    typed_in_prompt(message)
 }
 
 /// Returns the command that the user typed, given only the start of the message. The arguments of a
@@ -99,7 +103,16 @@ pub fn typed_command_of_start(start: &str) -> Option<String> {
             call.arguments.unwrap_or_default(),
         ));
     }
-    typed_in_elements(start)
+    typed_in_prompt(start)
+}
+
+/// Returns what the user typed in a message that is the prompt of a command, or has a command in
+/// elements. `None` for any other message.
+fn typed_in_prompt(message: &str) -> Option<String> {
+    match CommandPrompt::read(message) {
+        Some(prompt) => Some(prompt.words()),
+        None => typed_in_elements(message),
+    }
 }
 
 /// Reads the skill at the start of a message: its name in the first tag, and its arguments after
@@ -180,6 +193,10 @@ mod tests {
                 "/model",
             ),
             ("<bash-input>ls -l</bash-input>", "! ls -l"),
+            (
+                "## User Input\n\n```text\nthe piers\n```\n\nYou **MUST** consider the user input.\n\nDraw.",
+                "the piers",
+            ),
         ] {
             assert!(may_be_command(message.as_bytes()), "{message}");
             assert_eq!(typed_command(message).as_deref(), Some(typed));

@@ -21,6 +21,7 @@ pub mod search;
 pub mod index;
 pub mod list_stats;
 
+pub mod command_prompt;
 pub mod content;
 pub mod envelope;
 pub mod forwarded;
