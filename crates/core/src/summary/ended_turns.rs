@@ -5,6 +5,7 @@ use super::budget::{MAX_HELD, SHORT_REPLY, WORDS};
 use super::condense::{condense_request, is_specification};
 use super::cut::cut_middle;
 use super::deferrals::is_deferral;
+use super::host_text::without_description;
 use super::numbered::numbered_items;
 use super::quote::is_narrower;
 use super::sections::Section;
@@ -54,10 +55,12 @@ impl SummaryBuilder {
     fn shorten_turn(&mut self) {
         let turn = &mut self.turn;
         turn.numbered_items = numbered_items(turn.last_words());
-        turn.request = if is_specification(&turn.request) {
-            condense_request(&turn.request, WORDS)
+        // What a command does is said of the current request alone: others often call the same one.
+        let request = without_description(&turn.request);
+        turn.request = if is_specification(request) {
+            condense_request(request, WORDS)
         } else {
-            cut_middle(&turn.request, WORDS)
+            cut_middle(request, WORDS)
         };
         turn.remarks = vec![cut_middle(turn.last_words(), WORDS)];
         turn.value_count = count_values(turn);

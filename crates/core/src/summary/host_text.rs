@@ -3,6 +3,7 @@
 
 use super::pasted_terminal::fold_terminal_output;
 use super::words::compile_expression;
+use crate::session::command_prompt::{CommandPrompt, DESCRIPTION_START};
 use crate::session::forwarded;
 use crate::session::read::record::Block;
 use regex::Regex;
@@ -28,8 +29,8 @@ const EDITOR_START: &str = "# Context";
 const REQUEST_HEADING: &str = "\n## My request for ";
 
 /// Returns what the user wrote of a request, without what a chat program or an editor added. The
-/// content of files and skills that pi put into it is shortened to `[…]`. An image without a text
-/// becomes `[image]`.
+/// prompt of a slash command is shortened to its argument, and the content of files and skills that
+/// pi put into it to `[…]`. An image without a text becomes `[image]`.
 pub(super) fn request_words(text: &str, blocks: &[Block]) -> String {
     let has_image = blocks.iter().any(|block| block.is("image"));
     if text.is_empty() && has_image {
@@ -39,8 +40,38 @@ pub(super) fn request_words(text: &str, blocks: &[Block]) -> String {
         Some(words_in_forward) => String::from_utf8_lossy(words_in_forward),
         None => Cow::Borrowed(strip_host_text(text)),
     };
+    let words = shorten_command_prompt(&words);
     let words = fold_terminal_output(&words);
     shorten_attachments(&words).into_owned()
+}
+
+/// Shortens the prompt of a slash command to its argument and, below that, a description of the
+/// command. Any other request is returned as it is.
+///
+/// ```text
+/// the piers
+///
+/// [command: Read the plan; Draw]
+/// ```
+fn shorten_command_prompt(request: &str) -> Cow<'_, str> {
+    let Some(prompt) = CommandPrompt::read(request) else {
+        return Cow::Borrowed(request);
+    };
+    let description = prompt.describe();
+    if prompt.argument.is_empty() {
+        return Cow::Owned(description);
+    }
+    Cow::Owned(format!("{}\n\n{description}", prompt.argument))
+}
+
+/// Returns the argument of a prompt that [`request_words`] has shortened. Any other request, and a
+/// description alone, is returned as it is.
+pub(super) fn without_description(request: &str) -> &str {
+    let between = format!("\n\n{DESCRIPTION_START}");
+    match request.rsplit_once(&between) {
+        Some((argument, description)) if description.ends_with(']') => argument,
+        _ => request,
+    }
 }
 
 /// Replaces the content of each file and skill that pi put into a request: `<file

@@ -3,6 +3,7 @@
 use super::SummaryBuilder;
 use super::budget::{LONG_REQUEST, PURPOSE, REMINDER, SHORT_REQUEST, SPECIFICATION};
 use super::condense::{condense_request, is_specification};
+use super::host_text::without_description;
 use super::one_line::{cut_line, one_line};
 use super::prose::is_asking;
 use super::quote::{comparison_form, count_utf16, is_narrower, quote_line};
@@ -43,6 +44,7 @@ impl Purpose {
         } else {
             (FIRST_LONG_LEAD, LONG_REQUEST)
         };
+        let request = without_description(request);
         let is_look = only_asks(request) && is_narrower(request, LONG_REQUEST);
         if is_look || is_narrower(request, least_width) {
             return;

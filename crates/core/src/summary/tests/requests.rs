@@ -1566,3 +1566,32 @@ fn a_request_whose_reply_was_cut_short_before_any_word_is_not_answered() {
         );
     }
 }
+
+#[test]
+fn of_the_prompt_of_a_command_only_the_argument_is_the_users() {
+    let prompt = |argument: &str| {
+        format!(
+            "## User Input\n\n```text\n{argument}\n```\n\nYou **MUST** consider the user input \
+             before proceeding (if not empty).\n\n## Outline\n\n1. **Read the plan**: all of it. \
+             You must never guess.\n2. Draw:\n   - Always in blue.\n"
+        )
+    };
+    let text = summary(
+        None,
+        [
+            user(&prompt("the piers, and never the boats")),
+            says("Drew the piers."),
+            user(&prompt("the lights")),
+            tool("", "write", "{}", None),
+        ],
+    );
+    let quoted = "> the lights\n>\n> [command: Read the plan; Draw]\n";
+    assert!(text.contains(quoted), "{text}");
+    assert!(
+        text.contains("\"the piers, and never the boats\": answered"),
+        "{text}"
+    );
+    for words_of_the_command in ["consider the user input", "guess", "in blue"] {
+        assert!(!text.contains(words_of_the_command), "{text}");
+    }
+}
