@@ -44,6 +44,8 @@ pub(super) const CONTEXT: usize = 400;
 /// The user's own words in the earlier requests, those under Goal included. They say what binds and
 /// what was decided, so they are quoted before anything is inferred from them.
 pub(super) const USER_WORDS: usize = 2_000;
+/// A single earlier request: most briefs are shorter.
+pub(super) const EARLIER_REQUEST: usize = 1_700;
 /// The answers to the earlier requests that are not under Goal. If there are several, the other
 /// sections leave them this much.
 pub(super) const EARLIER_ANSWERS: usize = 400;

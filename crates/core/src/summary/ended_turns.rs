@@ -1,7 +1,7 @@
 //! Ended turns: which of the earlier turns are kept, and which are merged or cut.
 
 use super::SummaryBuilder;
-use super::budget::{MAX_HELD, SHORT_REPLY, WORDS};
+use super::budget::{EARLIER_REQUEST, MAX_HELD, SHORT_REPLY, WORDS};
 use super::condense::{condense_request, is_specification};
 use super::cut::cut_middle;
 use super::deferrals::is_deferral;
@@ -58,9 +58,9 @@ impl SummaryBuilder {
         // What a command does is said of the current request alone: others often call the same one.
         let request = without_description(&turn.request);
         turn.request = if is_specification(request) {
-            condense_request(request, WORDS)
+            condense_request(request, EARLIER_REQUEST)
         } else {
-            cut_middle(request, WORDS)
+            cut_middle(request, EARLIER_REQUEST)
         };
         turn.remarks = vec![cut_middle(turn.last_words(), WORDS)];
         turn.value_count = count_values(turn);

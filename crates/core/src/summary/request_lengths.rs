@@ -3,7 +3,7 @@
 //! The user's words bind the work more than anything that can be inferred from them, and in most
 //! sessions they are few: then all of them are quoted.
 
-use super::budget::{OLDEST, SPECIFICATION};
+use super::budget::{EARLIER_REQUEST, OLDEST};
 use super::quote::count_utf16;
 use super::turns::Turn;
 
@@ -14,7 +14,7 @@ pub(super) fn longest_request(turns: &[Turn], room: usize) -> usize {
     for turn in turns {
         sizes.push(count_utf16(&turn.request));
     }
-    longest_fitting(&sizes, room).clamp(OLDEST, SPECIFICATION)
+    longest_fitting(&sizes, room).clamp(OLDEST, EARLIER_REQUEST)
 }
 
 /// Returns the number of UTF-16 units that the requests of turns take if each is cut to `max`.
