@@ -81,6 +81,8 @@ pub(super) const OLD_QUESTION: usize = 150;
 pub(super) const TOPIC: usize = 90;
 /// What the user answered or chose. Few messages are longer.
 pub(super) const ANSWER: usize = 260;
+/// The plan that the user approved.
+pub(super) const APPROVED_PLAN: usize = 450;
 /// What the user said in place of letting a call run: often all that a plan lacks.
 pub(super) const REFUSAL: usize = 600;
 /// The commands that passed.

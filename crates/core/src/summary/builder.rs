@@ -122,6 +122,8 @@ impl SummaryBuilder {
         if *outcome == Outcome::Passed && !call.question.is_empty() {
             self.add_answers_of_tool(&call.question, output);
         }
+        self.decisions
+            .add_approved_plan(&call, output, self.turn.number);
         // The outcome is tested as well, because a file that was read may begin like a refusal.
         if *outcome == Outcome::Stopped
             && let Some(words) = words_of_refusal(output)

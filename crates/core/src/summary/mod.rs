@@ -28,8 +28,8 @@
 //!   `counts`
 //! - what a reply puts to the user: `questions`, `proposals`, `reply_lists`, `list_items`,
 //!   `options`; how a decision quotes it: `proposal_quotes`, `referents`, `outcomes`
-//! - decisions of the user: `decisions`, `decision_sources`, `tool_answers`; of the assistant:
-//!   `own_choices`, `choice_sentences`, `choice_words`, `decision_lists`
+//! - decisions of the user: `decisions`, `decision_sources`, `tool_answers`, `approved_plans`; of the
+//!   assistant: `own_choices`, `choice_sentences`, `choice_words`, `decision_lists`
 //! - calls: `shell`, `literals`, `command_step`, `probes`, `tool_run`, `removals`, `todo_lists`;
 //!   what calls found that only look: `found`, `outlines`, `path_lists`; failures of calls:
 //!   `failures`, `failure_points`, `failed_output`; what the user says to a failure: `reactions`,
@@ -44,6 +44,7 @@
 //! branch summary.
 
 mod answers;
+mod approved_plans;
 mod budget;
 mod builder;
 mod call;
