@@ -147,7 +147,7 @@ fn the_tree_of_claude_code() {
     51f93793  • assistant: (calls Task)
     7f124199  ├─ user: How big may a washi kite be?  (2 messages, 7mo)
     cc3168f6  │  assistant: A metre and more.
-    7af1e557  • Task: description=size prompt=How big may a washi kite be? subagent_type=general-purpose
+    7af1e557  • Task: size
     a2560e0b  • assistant: A metre and more, with a bamboo spar.
     9ab55294  • custom: claude.system.compact_boundary
     9b36b88d  • ── compaction: 13.0k tokens · This session is being continued from a previous conversation that ran out of context. The conversation is summarized below: The user builds a washi kite of a metre. ──

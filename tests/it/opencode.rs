@@ -103,7 +103,7 @@ fn a_response_is_one_message_and_its_results_follow() {
     670591b8  • assistant: The results are there.
     07f1f5b3  • user: task: run: echo inside
     0982552e  • assistant: (calls task)
-    ae8e37df  • task: description=look around prompt=run: echo inside subagent_type=general
+    ae8e37df  • task: look around
     aab14a30  • assistant: The results are there.
     1d21245e  • user: fail
     45429dd6  • assistant: [failed] the model is broken

@@ -178,8 +178,8 @@ pub fn describe_call(name: &Text, arguments: Raw, folders: Folders) -> CallDescr
 }
 
 /// Describes a tool call in at most `units` UTF-16 units, for people: by the first of these that
-/// its arguments have: a command, a pattern, a path, or the file that a patch names. Without any of
-/// them, all arguments are listed.
+/// its arguments have: a command, a pattern, a path, the file that a patch names, or the description
+/// of a task. Without any of them, all arguments are listed.
 pub fn describe_call_within(
     name: &Text,
     arguments: Raw,
@@ -202,11 +202,12 @@ pub fn describe_call_within(
         return describe_search(name, pattern, path, units);
     }
 
-    match path {
-        Some(path) => {
-            let lines = format_line_range(known.offset, known.limit);
-            CallDescription::from_path(Text::default(), &path, &lines, units)
-        }
+    if let Some(path) = path {
+        let lines = format_line_range(known.offset, known.limit);
+        return CallDescription::from_path(Text::default(), &path, &lines, units);
+    }
+    match known.task_description(units) {
+        Some(description) => description,
         None => list_arguments(arguments, units),
     }
 }
@@ -298,6 +299,9 @@ struct KnownArguments<'a> {
     limit: Option<Raw<'a>>,
     /// The text of a patch, which names its files.
     patch: Option<Raw<'a>>,
+    /// A task of a sub-agent in some words, and the whole `prompt` for it.
+    description: Option<Raw<'a>>,
+    prompt: Option<Raw<'a>>,
 }
 
 impl<'a> KnownArguments<'a> {
@@ -320,6 +324,8 @@ impl<'a> KnownArguments<'a> {
             limit,
             input,
             patch,
+            description,
+            prompt,
         ] = content::find_members(
             arguments,
             [
@@ -338,6 +344,8 @@ impl<'a> KnownArguments<'a> {
                 "limit",
                 "input",
                 "patch",
+                "description",
+                "prompt",
             ],
         );
         KnownArguments {
@@ -347,7 +355,24 @@ impl<'a> KnownArguments<'a> {
             offset,
             limit,
             patch: first_truthy([input, patch]),
+            description,
+            prompt,
         }
+    }
+
+    /// Describes the task of a sub-agent, cut to `units` UTF-16 units. `None` without a prompt,
+    /// because the `description` of another tool may be the text that it stores.
+    fn task_description(&self, units: usize) -> Option<CallDescription> {
+        self.prompt?;
+        let task = string_head(self.description?, units)?;
+        let is_cut = may_be_cut(&task, units);
+        let text = normalize_spaces(task);
+        let task_end = text.as_bytes().len();
+        let mut description = CallDescription::from_text(text, units);
+        if is_cut {
+            description.mark_cut(task_end);
+        }
+        Some(description)
     }
 
     /// Returns the path of a call, shortened with the directories in `folders`. Several paths are
