@@ -17,9 +17,27 @@ impl ToolRun {
     }
 }
 
-/// Whether a call only looks, so that its output is what it found: a command, or a tool that reads
-/// or searches by its name, as `fetch_url` and `mcp__map__list_piers`.
-pub(super) fn may_find(run: &ToolRun) -> bool {
+/// Whether the output of a call is what it found: that of a call that only looks, and the report of
+/// a sub-agent, whose work is in no other call of the session.
+pub(super) fn has_findings(run: &ToolRun, output: &str) -> bool {
+    may_find(run) && !is_launch_notice(run, output)
+}
+
+/// Whether a sub-agent works on, and only its start is reported.
+fn is_launch_notice(run: &ToolRun, output: &str) -> bool {
+    /// As Claude Code and oh-my-pi write it.
+    const STARTS: [&str; 2] = ["Async agent launched", "Started "];
+    runs_sub_agent(run) && STARTS.iter().any(|start| output.starts_with(start))
+}
+
+/// Whether a call runs a sub-agent of Claude Code or oh-my-pi.
+fn runs_sub_agent(run: &ToolRun) -> bool {
+    matches!(&*run.call.tool, "Agent" | "Task" | "task")
+}
+
+/// Whether a call may find something: a command that only looks, a tool that reads or searches by
+/// its name, as `fetch_url` and `mcp__map__list_piers`, or a sub-agent.
+fn may_find(run: &ToolRun) -> bool {
     const VERBS: [&str; 12] = [
         "read",
         "fetch",
@@ -36,6 +54,9 @@ pub(super) fn may_find(run: &ToolRun) -> bool {
     ];
     if !run.call.command.is_empty() {
         return run.command.is_read_only;
+    }
+    if runs_sub_agent(run) {
+        return true;
     }
     let name = run.call.tool.to_lowercase();
     let mut parts = name.split(|c: char| !c.is_alphanumeric());

@@ -4,7 +4,7 @@
 use super::budget::*;
 use super::call::SummaryCall;
 use super::commits::find_commit_messages;
-use super::found::may_find;
+use super::found::has_findings;
 use super::one_line::one_line;
 use super::outlines::Finding;
 use super::quote::{code_span, quote_line, strip_digits};
@@ -81,7 +81,7 @@ impl ToolHistory {
             written,
             turn_number: self.turn_number,
         };
-        if run.outcome == Outcome::Passed && may_find(&run) {
+        if run.outcome == Outcome::Passed && has_findings(&run, output) {
             run.finding = Finding::read(output);
         }
         self.runs.push_back(run);

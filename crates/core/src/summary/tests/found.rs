@@ -78,3 +78,31 @@ fn a_command_that_failed_at_its_end_removed_what_it_removed() {
     assert!(removals.contain("a.svg"));
     assert!(!removals.contain("c.svg"));
 }
+
+#[test]
+fn reports_of_sub_agents_are_listed_and_launch_notices_are_not() {
+    let agent = |task: &str, report: &str| {
+        let arguments = format!(r#"{{"description":"{task}","prompt":"{task} now"}}"#);
+        called("", "Agent", &arguments, report, false)
+    };
+    let progress = section(
+        [
+            user("Draw the harbour."),
+            agent(
+                "Draw the piers",
+                "I added `draw_pier` to `pier.rb`. All is well.",
+            ),
+            agent(
+                "Draw the lights",
+                "Async agent launched successfully.\nagentId: a1",
+            ),
+        ],
+        "### In Progress",
+    );
+    assert_snapshot!(progress, @r#"
+    - Found for the request under Goal, in order:
+      - Agent `Draw the piers`: "I added `draw_pier` to `pier.rb`. All is well."
+    - Last tool calls, in order:
+      - Agent `Draw the lights`: ok
+    "#);
+}
