@@ -89,6 +89,31 @@ fn a_label_with_dots_is_an_entry() {
     assert_eq!(ids(&s, "aaaa0001.."), "2 1");
 }
 
+/// The text of `:/TEXT` may contain two dots, or end with a dot before the dots of the range.
+#[test]
+fn a_text_with_dots_begins_or_ends_a_range() {
+    let s = Sandbox::new();
+    s.put(
+        "two-branches.jsonl",
+        session(&[
+            user("aaaa0001", None, "That is all."),
+            user("aaaa0002", Some("aaaa0001"), "Wait.. then go on"),
+            user("aaaa0003", Some("aaaa0002"), "Now it is done."),
+        ]),
+    );
+    for (range, entries) in [
+        ("':/That is all...'", "2 3"),
+        ("':/that is all...:/wait.. then'", "2"),
+        ("':/wait.. then..'", "3"),
+        ("':/wait...:/done.'", "3"),
+        ("'@~1..:/it is done.'", "3"),
+        ("':/wait.. then'", "1 2"),
+    ] {
+        assert_eq!(ids(&s, range), entries, "{range}");
+    }
+    assert_snapshot!(s.unchanged("path ./two-branches.jsonl ':/That is most...'").fails(2), @r#"./two-branches.jsonl: no entry of the conversation contains "That is most" (hint: `pisess grep` also searches for expressions; `pisess tree` lists the entries)"#);
+}
+
 #[test]
 fn show_prints_the_conversation_of_a_range() {
     let s = Sandbox::with(&["two-branches.jsonl"]);

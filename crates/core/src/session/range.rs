@@ -127,6 +127,9 @@ pub fn is_range_form(argument: &str) -> bool {
 /// argument that is an id or a label selects that entry, even with two dots in it. So does `:/TEXT`
 /// if an entry contains all of TEXT, dots included.
 ///
+/// TEXT may contain or end with dots, as in `:/two dots.. in it..` or `:/A sentence...`. So the
+/// first two dots with a reference on either side separate the ends.
+///
 /// # Errors
 /// If an end of a range names no entry, if the two ends are not on one path, in this
 /// order, or if the range contains no entry.
@@ -134,33 +137,56 @@ pub fn resolve_selection(
     reader: &EntryReader,
     argument: &str,
 ) -> Result<Selection, ReferenceError> {
-    let session = reader.session();
-    let Some((start, end)) = argument.split_once(DOTS) else {
-        return resolve_entry(reader, argument);
-    };
     // An id, a label, or the whole text of `:/TEXT`.
-    if is_exact_name(reader, argument)? {
+    if !is_range_form(argument) || is_exact_name(reader, argument)? {
         return resolve_entry(reader, argument);
     }
 
+    let mut first_error = None;
+    for (start, end) in split_at_dots(argument) {
+        match resolve_ends(reader, start, end) {
+            Ok(range) => {
+                check_ends(reader.session(), range, start, end)?;
+                return Ok(Selection::Range(require_entries(range, argument)?));
+            }
+            Err(error) => first_error = first_error.or(Some(error)),
+        }
+    }
+    match first_error {
+        Some(error) => Err(error),
+        None => resolve_entry(reader, argument),
+    }
+}
+
+/// Returns the pairs of texts before and after two dots of an argument, from left to right:
+/// `:/end...` is `:/end` and `.`, or `:/end.` and nothing.
+fn split_at_dots(argument: &str) -> impl Iterator<Item = (&str, &str)> {
+    let offsets = (0..argument.len()).filter(|&offset| {
+        let bytes = &argument.as_bytes()[offset..];
+        bytes.starts_with(DOTS.as_bytes())
+    });
+    offsets.map(|offset| (&argument[..offset], &argument[offset + DOTS.len()..]))
+}
+
+/// Returns the range between two references. Without the second, the range extends to the end of
+/// the branch.
+fn resolve_ends(
+    reader: &EntryReader,
+    start: &str,
+    end: &str,
+) -> Result<EntryRange, ReferenceError> {
     // Such a range could begin at the root or at the leaf, so it is refused.
     if start.is_empty() {
         return Err(ReferenceError::RangeWithoutStart {
             end: end.to_owned(),
         });
     }
-
     let after = resolve_reference(reader, start)?.position;
     if end.is_empty() {
-        let range = EntryRange::to_end_of_branch(session, after);
-        return Ok(Selection::Range(require_entries(range, argument)?));
+        return Ok(EntryRange::to_end_of_branch(reader.session(), after));
     }
-    let range = EntryRange {
-        after,
-        end: resolve_reference(reader, end)?.position,
-    };
-    check_ends(session, range, start, end)?;
-    Ok(Selection::Range(require_entries(range, argument)?))
+    let end = resolve_reference(reader, end)?.position;
+    Ok(EntryRange { after, end })
 }
 
 /// Selects the entry that a reference names.
