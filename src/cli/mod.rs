@@ -43,6 +43,7 @@ pub mod rows;
 
 pub mod follow;
 
+pub mod session_part;
 pub mod sessions;
 pub mod sources;
 pub mod unread_agents;

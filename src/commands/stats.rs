@@ -8,11 +8,13 @@ mod times;
 use crate::cli::given::{GivenFile, MOST_TEXT_BYTES, read_argument};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{CHECK_HINT, Input};
-use crate::cli::output::{Exit, Failure, Ui};
+use crate::cli::options::LastArgs;
+use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::period::PeriodArgs;
 use crate::cli::process::command_line::quote_word;
 use crate::cli::pruned::{load_pruned, split_result, warn_uncounted};
 use crate::cli::rollouts::Rollouts;
+use crate::cli::session_part::{SessionPart, take_range_or_reference};
 use crate::cli::sessions::{SessionsArgs, SessionsToRead};
 use crate::cli::unread_agents::{AgentsNote, UnreadAgents};
 use crate::format::format_dollars;
@@ -20,6 +22,7 @@ use crate::load::LoadOptions;
 use crate::ops::stats::{CountedAgents, EarlierEntries, SessionStats, collect_stats};
 use crate::session::defect::FindingKind;
 use crate::session::period::Period;
+use crate::session::reference::is_reference_form;
 use crate::session::usage::{PriceTable, SubAgents, UsageSums, built_in_prices_date, is_reported};
 use clap::ValueEnum;
 use groups::{GroupKey, StatsGroups};
@@ -55,6 +58,10 @@ pub const GUIDE: Guide = Guide::new(&[
     Example::new(
         "Print how long the agent worked, and how long it waited",
         "pisess stats --by time session.jsonl",
+    ),
+    Example::new(
+        "Print the cost of what followed a label",
+        "pisess stats session.jsonl green..",
     ),
     Example::new(
         "Count the sessions of each project, including sessions of other agents",
@@ -108,12 +115,24 @@ pub const GUIDE: Guide = Guide::new(&[
 /// TOOLS. WAITING is the rest: the time from a reply to the user's next message, and gaps of over
 /// an hour. All times are differences between the timestamps of entries.
 ///
+/// With REF after SESSION, only the path to this entry is counted; with a range, only the entries of
+/// the range. For a branch, the range begins at its branch point and ends at its last entry, as
+/// `pisess branches` lists them. With `--last`, the last N entries of each conversation are counted.
+/// Sub-agents are then counted only if a tool result of these entries reports their usage.
+///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
+#[command(override_usage = concat!(
+    "pisess stats [OPTIONS] [SESSION]...\n",
+    "       pisess stats [OPTIONS] <SESSION> <REF>",
+))]
 pub struct Args {
     #[command(flatten)]
     pub sessions: SessionsArgs,
+    /// The reference or range that follows the session, moved here from `sessions`.
+    #[arg(skip)]
+    pub part: Option<String>,
     /// Print a row for each KEY (session, model, day, week, month, project, tool or file, or two of
     /// these, such as `day,model`; `entry`: each recorded request; `time`: the times of each
     /// session)
@@ -129,6 +148,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub prices: Option<PathBuf>,
     #[command(flatten)]
+    pub last: LastArgs,
+    #[command(flatten)]
     pub period: PeriodArgs,
     /// Print the result as JSON (an object per row)
     #[arg(long)]
@@ -139,6 +160,15 @@ pub struct Args {
 /// instead.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     require_valid_keys(&args.by)?;
+    // clap takes a reference for a session.
+    let mut args = args.clone();
+    args.part = take_range_or_reference(&mut args.sessions.paths, ui)?;
+    let args = &args;
+    if args.part.is_some() && args.last.entry_count.is_some() {
+        let failure = Failure::usage_error("REF and ranges cannot be combined with --last");
+        return Err(failure.with_hint("omit one of them"));
+    }
+
     let period = args.period.parse_period(ui)?;
     let prices = match &args.prices {
         Some(path) => Some(Arc::new(read_prices(path, ui)?)),
@@ -169,7 +199,7 @@ fn print_entries(
     let agents = None;
     let exit = sessions.read_all(
         ui,
-        |path, input| StatsOfFile::read(path, input, &options, agents),
+        |path, input| StatsOfFile::read_part(args, path, input, &options, agents),
         |ui, path, read| {
             read.warn_of_damage(ui);
             let stats = &read.stats;
@@ -214,7 +244,7 @@ fn print_sums(
     options.entry_keys |= !sums.uncounted_agents.is_empty();
     let exit = sessions.read_all(
         ui,
-        |path, input| StatsOfFile::read(path, input, &options, Some(&agents)),
+        |path, input| StatsOfFile::read_part(args, path, input, &options, Some(&agents)),
         |ui, path, read| {
             read.warn_of_damage(ui);
             sums.add_session(path, &read.stats);
@@ -263,7 +293,8 @@ impl Sums<'_> {
         } else {
             args.by.clone()
         };
-        let prints_note = !args.json && !args.lists_times() && !ui.is_quiet();
+        let is_whole = args.part.is_none() && args.last.entry_count.is_none();
+        let prints_note = is_whole && !args.json && !args.lists_times() && !ui.is_quiet();
         let uncounted_agents = if prints_note {
             sessions.find_unread_agents(period)
         } else {
@@ -458,6 +489,29 @@ impl StatsOfFile {
         })
     }
 
+    /// Collects the entries of a session as [`StatsOfFile::read`] does, but only of the part that
+    /// the arguments select.
+    fn read_part(
+        args: &Args,
+        path: &Path,
+        input: &Input,
+        options: &LoadOptions,
+        agents: Option<&SubAgents>,
+    ) -> Result<StatsOfFile, Failure> {
+        let mut read = StatsOfFile::read(path, input, options, agents)?;
+        let argument = args.part.as_deref();
+        let last_count = args.last.entry_count;
+        if argument.is_none() && last_count.is_none() {
+            return Ok(read);
+        }
+        let part = SessionPart::select(input.source(), &input.name, argument, last_count)
+            .map_err(|failure| suggest_session(argument, failure))?;
+        read.stats
+            .entries
+            .retain(|entry| entry.line.is_some_and(|line| part.contains(line)));
+        Ok(read)
+    }
+
     /// Warns of parts that are not counted: unreadable pruned ones, and lines that are not JSON.
     fn warn_of_damage(&self, ui: &mut Ui) {
         if let Some(failure) = &self.pruned_failure {
@@ -619,6 +673,17 @@ fn warn_of_nothing(args: &Args, ui: &mut Ui) {
         "these sessions"
     };
     ui.warn(&format!("no {counted} in {searched}"));
+}
+
+/// Adds a hint to the failure for an argument that is no reference: a word may be meant as a session.
+fn suggest_session(argument: Option<&str>, failure: Failure) -> Failure {
+    let Some(word) = argument.filter(|argument| !is_reference_form(argument)) else {
+        return failure;
+    };
+    let word = to_visible(word);
+    failure.with_hint(format!(
+        "`{word}` is not a session, either: `pisess list --all` lists all sessions"
+    ))
 }
 
 /// Reads the file of `--prices`.

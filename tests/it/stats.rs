@@ -1428,3 +1428,52 @@ fn messages_of_the_user_have_a_column() {
     let by_tool = s.run("stats --by tool ./tour.jsonl");
     assert!(!by_tool.contains("by user"), "{by_tool}");
 }
+
+/// The cost of a branch is that of the entries after its branch point.
+#[test]
+fn a_part_of_a_conversation_is_counted() {
+    let s = Sandbox::with(&[TOUR]);
+    let cost = |arguments: &str| {
+        let printed = printed_cost(&s, &format!("stats --json -q ./tour.jsonl {arguments}"));
+        printed.as_f64().unwrap()
+    };
+    let is_same = |one: f64, other: f64| (one - other).abs() < 1e-9;
+    assert!(cost("@~3..") > 0.0);
+    assert!(is_same(cost("@~3") + cost("@~3.."), cost("@")));
+    assert!(is_same(cost("root.."), cost("@")));
+    assert!(is_same(cost("--last 3"), cost("@~3..")));
+    assert!(cost("@") < cost(""), "the whole session has branches");
+
+    let by_entry = rows(&s.run("stats --by entry --json ./tour.jsonl @~3.."));
+    let path = s.run("path --ids ./tour.jsonl @~3..");
+    for row in &by_entry {
+        let id = row["id"].as_str().unwrap();
+        assert!(path.contains(id), "{id}");
+    }
+    assert!(!by_entry.is_empty());
+}
+
+#[test]
+fn a_part_of_a_conversation_is_named_by_an_id_or_label() {
+    let s = Sandbox::with(&["two-branches.jsonl", TOUR]);
+    for reference in ["1a2b3c02", "id:1a2b3c02", "start+1", ":3"] {
+        let counted = s.run(&format!("stats ./two-branches.jsonl {reference}"));
+        let messages = "messages     2 (1 user, 1 assistant, 0 tool results)";
+        assert_eq!(counted.lines().next(), Some(messages), "{reference}");
+    }
+    let both = s.run("stats ./two-branches.jsonl ./tour.jsonl");
+    assert!(both.starts_with("sessions     2\n"), "{both}");
+    assert_snapshot!(s.unchanged("stats ./two-branches.jsonl nothing").fails(2), @r#"./two-branches.jsonl: no entry or label "nothing" (hint: `nothing` is not a session, either: `pisess list --all` lists all sessions)"#);
+    assert_snapshot!(s.unchanged("stats ./two-branches.jsonl ./tour.jsonl @..").fails(2), @"@..: a range is a part of one session (hint: give one SESSION before the range; --last N applies to any number)");
+    assert_snapshot!(s.unchanged("stats ./two-branches.jsonl @ --last 2").fails(2), @"REF and ranges cannot be combined with --last (hint: omit one of them)");
+    let empty = s.unchanged("stats ./two-branches.jsonl @..");
+    assert_eq!(
+        empty.stderr,
+        "pisess: note: no entries in these sessions\n"
+    );
+    let last = s.run("stats ./two-branches.jsonl ./tour.jsonl --last 1");
+    assert!(
+        last.contains("messages     2 (0 user, 2 assistant, 0 tool results)"),
+        "{last}"
+    );
+}

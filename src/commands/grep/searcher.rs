@@ -4,19 +4,17 @@ use super::hits::{FoundIn, MatchPainter};
 use super::rows::{FinishedRows, Rows};
 use crate::cli::follow::{ChangedFiles, FileWatcher};
 use crate::cli::locate::{Scope, SessionStores};
-use crate::cli::open::{CHECK_HINT, Input, reference_failure};
+use crate::cli::open::{CHECK_HINT, Input};
 use crate::cli::output::{Failure, Ui};
 use crate::cli::pruned::load_pruned;
-use crate::load::{LoadOptions, load};
+use crate::cli::session_part::SessionPart;
+use crate::load::load;
 use crate::ops::grep::{Match, Query, ResumePoint, SearchOutcome, SessionIds, Trail, search_file};
+use crate::session::Header;
 use crate::session::defect::FindingKind;
-use crate::session::entry::LineNo;
 use crate::session::prefixes::UniquePrefixes;
-use crate::session::range::resolve_range;
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::read::whole_lines::WholeLines;
-use crate::session::reference::ReferenceError;
-use crate::session::{Header, Session};
 use foldhash::{HashMap, HashSet};
 use pisess_store::{PageBuffer, ReadAt, SessionFile, Snapshot, StoreError};
 use std::cell::OnceCell;
@@ -140,21 +138,6 @@ struct FinishedSearch {
     collected: CollectedMatches,
     /// The path that the new entries take through the tree.
     trail: Trail,
-}
-
-/// A session of which only some entries are searched.
-struct SearchedPart {
-    session: Session,
-    /// For each entry, whether it is searched.
-    is_searched: Vec<bool>,
-}
-
-impl SearchedPart {
-    /// Whether the entry on a line is searched.
-    fn contains(&self, line: LineNo) -> bool {
-        let entry = self.session.entry_on_line(line);
-        entry.is_some_and(|ix| self.is_searched[ix.index()])
-    }
 }
 
 impl Searcher {
@@ -352,27 +335,13 @@ impl Searcher {
     }
 
     /// Returns the entries of a session that are searched; `None` if all of them are.
-    fn select_part(
-        &self,
-        source: &dyn ReadAt,
-        name: &str,
-    ) -> Result<Option<SearchedPart>, Failure> {
+    fn select_part(&self, source: &dyn ReadAt, name: &str) -> Result<Option<SessionPart>, Failure> {
         if self.range.is_none() && self.last_count.is_none() {
             return Ok(None);
         }
-        let session = load(source, &LoadOptions::default())
-            .map_err(|error| Failure::from_load_error(name, error))?;
-        let reader = EntryReader::new(&session, source);
-        let is_searched = match resolve_range(&reader, self.range.as_deref(), self.last_count) {
-            Ok(range) => range.mask(&session),
-            // An empty range has no match, which is an ordinary result of a search.
-            Err(ReferenceError::EmptyRange { .. }) => vec![false; session.entries.len()],
-            Err(error) => return Err(reference_failure(name, error)),
-        };
-        Ok(Some(SearchedPart {
-            session,
-            is_searched,
-        }))
+        let range = self.range.as_deref();
+        let part = SessionPart::select(source, name, range, self.last_count)?;
+        Ok(Some(part))
     }
 
     /// Prints the matches in a session. A heading precedes them if the previous rows are of another
