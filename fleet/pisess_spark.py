@@ -21,8 +21,8 @@ ENTRY = """array<struct<path: string, sessionId: string, id: string, parentId: s
     provider: string, model: string, tool: string, timestamp: string, tokens: struct<input: double, output: double,
     cacheRead: double, cacheWrite: double, total: double>, cost: double, estimated: boolean, pricesOf: string,
     subAgents: boolean, agentSessions: array<string>>>"""
-HIT = """array<struct<path: string, sessionId: string, cwd: string, id: string, line: bigint, role: string, field: string,
-    start: bigint, `end`: bigint, snippet: string, timestamp: string, failed: boolean, aborted: boolean,
+HIT = """array<struct<path: string, sessionId: string, title: string, cwd: string, id: string, line: bigint, role: string,
+    field: string, start: bigint, `end`: bigint, snippet: string, timestamp: string, failed: boolean, aborted: boolean,
     context: boolean>>"""
 # What a task returns of one session. `failed` names the commands that failed, `notes` is what they reported.
 SESSION = "path string, failed array<string>, notes string, entries string, hits string, copy binary"

@@ -14,11 +14,9 @@ use super::process::command_line::{id_argument, quote_word};
 use super::session_report::report_listed;
 use super::sources::may_be_read;
 use crate::format::{ID_SUFFIX_LEN, id_suffix};
-use crate::load::peek;
-use crate::ops::list::{ListedSession, read_single};
-use crate::session::list_stats::Opening;
+use crate::ops::list::{ListedSession, read_beginning};
 use pisess_store::workers::in_order;
-use pisess_store::{FoundFile, Glance, ReadAt};
+use pisess_store::{FoundFile, Glance};
 use std::convert::Infallible;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -50,9 +48,6 @@ impl TitlePolicy {
 /// The minimum length of the longest word, in characters. Without it, a mistyped option or number
 /// could select a session.
 const MIN_LONGEST_WORD: usize = 3;
-
-/// The number of bytes at the start of a session that are read for its first message.
-const HEAD_BYTES: u64 = 64 * 1024;
 
 /// Returns the session whose title or first message has the words, and reports the session. If no
 /// session of pi or oh-my-pi has them, it may be one of another agent. Returns `failure` if there
@@ -236,18 +231,11 @@ fn read_if_titled(path: &Path, words: &TitleWords) -> Option<ListedSession> {
 /// are read. `None` if they do not show the title, or if the session cannot be read.
 fn read_title_and_question(path: &Path) -> Option<String> {
     let file = Glance::open(path).ok()?;
-    let head = peek::head(&file).ok()?;
-    let name = peek::read_name(&head, &file).ok()?.unwrap_or_default();
-    let beginning = file.read_range(0..file.len().min(HEAD_BYTES)).ok()?;
-    let pruned = None;
-    let start = read_single(path, &beginning, file.modified_ms(), pruned).ok()?;
-
-    let question = start.first_question.as_ref()?;
-    let Some(Opening::Words(_)) = start.opening else {
-        // Without words of the user, a later message may make the title.
-        return None;
-    };
-    Some(format!("{name} {} {}", start.title(), question.text))
+    let beginning = read_beginning(path, &file)?;
+    let name = beginning.name.clone().unwrap_or_default();
+    let question = beginning.session.first_question.as_ref()?;
+    let title = beginning.session.title();
+    Some(format!("{name} {title} {}", question.text))
 }
 
 /// The words by which a session is searched for, in lower case.

@@ -106,7 +106,7 @@ pub const GUIDE: Guide = Guide::new(&[
 /// breaks within a text. If a pattern begins with `-`, put `-e` or `--` before it.
 ///
 /// On a terminal, if several sessions are searched, the matches of each session follow a heading
-/// with its path, start time and project. Without SESSION, the heading shows the end of the
+/// with its path, start time, project and title. Without SESSION, the heading shows the end of the
 /// session's id instead of the path. Other commands accept this id as SESSION. Prompts and answers
 /// are printed first, then tool calls and results. With `-C`, `-A`, `-B` or `--follow`, and in a
 /// pipe, matches are in the order of the file.

@@ -63,7 +63,7 @@ fn a_row_for_each_entry_that_matches() {
 fn a_terminal_gets_headings_and_colours() {
     let s = Sandbox::with(&[TOUR, "two-branches.jsonl"]);
     assert_snapshot!(s.pisess("grep --color never --sort path 'paper|midnight' .").terminal(80).done(), @r#"
-    ./tour.jsonl  2026-03-14 09:26  ~/code/ferry
+    ./tour.jsonl  2026-03-14 09:26  ~/code/ferry  The 00:10 ferry shows…
     c25f81e7:assistant: Looks like a midnight problem.
     27d4c96f:assistant: …day, so across midnight the result is negative: 10 - 1430…
     90f6a3e8:branch_summary: …right across midnight. ## Progress ### Done - [x] Tri…
@@ -73,7 +73,7 @@ fn a_terminal_gets_headings_and_colours() {
     7a13f8c2:assistant write tests/midnight.rs: /home/u/code/ferry/tests/midnight.rs
     e19c4d07:write tests/midnight.rs: …essfully wrote 118 bytes to tests/midnight.rs
 
-    ./two-branches.jsonl  2026-01-01 00:00  ~/kites
+    ./two-branches.jsonl  2026-01-01 00:00  ~/kites  Which paper for a…
     1a2b3c01:user: Which paper for a kite?
     1a2b3c02:assistant: Tissue paper is light, washi is strong.
     1a2b3c04:user: Tissue paper then. How big?  (other branch)
@@ -148,7 +148,8 @@ fn json_names_the_place_in_utf_16_units() {
     assert_eq!(
         found,
         [json!({
-            "path": "./s.jsonl", "sessionId": "s", "cwd": "/p", "id": "e0", "line": 2, "role": "user", "field": "message.content",
+            "path": "./s.jsonl", "sessionId": "s", "title": "🎉 café needle", "cwd": "/p", "id": "e0", "line": 2, "role": "user",
+            "field": "message.content",
             "start": 6, "end": 14, "snippet": "🎉 café needle", "timestamp": "2026-05-01T10:00:00.000Z",
             "context": false, "failed": false, "aborted": false,
         })]
@@ -188,8 +189,8 @@ fn counts_and_lists() {
     assert_snapshot!(s.run("grep -ci ferry ./tour.jsonl"), @"12");
     assert_snapshot!(s.run("grep -ci ferry ."), @"./tour.jsonl:12");
     assert_snapshot!(s.run("grep -li ferry ."), @"./tour.jsonl");
-    assert_snapshot!(s.run("grep -l --json -i ferry ."), @r#"{"path":"./tour.jsonl","sessionId":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","cwd":"/home/u/code/ferry"}"#);
-    assert_snapshot!(s.run("grep -c --json -i ferry ."), @r#"{"path":"./tour.jsonl","sessionId":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","cwd":"/home/u/code/ferry","count":12}"#);
+    assert_snapshot!(s.run("grep -l --json -i ferry ."), @r#"{"path":"./tour.jsonl","sessionId":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","title":"The 00:10 ferry shows up as \"left 23 h ago\" when I ask at 23:50. Can you find out why?","cwd":"/home/u/code/ferry"}"#);
+    assert_snapshot!(s.run("grep -c --json -i ferry ."), @r#"{"path":"./tour.jsonl","sessionId":"019ceb84-1405-7a3e-9c1d-5b2f6e8a4d70","title":"The 00:10 ferry shows up as \"left 23 h ago\" when I ask at 23:50. Can you find out why?","cwd":"/home/u/code/ferry","count":12}"#);
     let none = s.pisess("grep -c nowhere .").done();
     assert_eq!(
         (none.code, none.text().as_str(), none.stderr.as_str()),
@@ -498,12 +499,12 @@ fn context_follows_the_conversation() {
     ./two-branches.jsonl-1a2b3c01-user- Which paper for a kite?
     ./two-branches.jsonl:1a2b3c02:assistant: Tissue paper is light, washi is strong.
     "#);
-    assert_snapshot!(s.pisess("grep -A1 --color never --sort path 'Which paper|Looks like' .").terminal(60).done(), @"
-    ./tour.jsonl  2026-03-14 09:26  ~/code/ferry
+    assert_snapshot!(s.pisess("grep -A1 --color never --sort path 'Which paper|Looks like' .").terminal(60).done(), @r"
+    ./tour.jsonl  2026-03-14 09:26  ~/code/ferry  The 00:10 f…
     c25f81e7:assistant: Looks like a midnight problem.
     9e04b3d8-grep- /fn departs_in/ in src
 
-    ./two-branches.jsonl  2026-01-01 00:00  ~/kites
+    ./two-branches.jsonl  2026-01-01 00:00  ~/kites  Which paper…
     1a2b3c01:user: Which paper for a kite?
     1a2b3c02-assistant- Tissue paper is light, washi is strong.
     ");
@@ -1056,7 +1057,7 @@ fn whole_texts_and_matches_alone() {
 fn sessions_without_a_match() {
     let s = Sandbox::with(&["tour.jsonl", "two-branches.jsonl"]);
     assert_snapshot!(s.unchanged("grep -L departs_in ./"), @"./two-branches.jsonl");
-    assert_snapshot!(s.unchanged("grep -L --json departs_in ./"), @r#"{"path":"./two-branches.jsonl","sessionId":"019c0000-0000-7000-8000-00000000babe","cwd":"/home/u/kites"}"#);
+    assert_snapshot!(s.unchanged("grep -L --json departs_in ./"), @r#"{"path":"./two-branches.jsonl","sessionId":"019c0000-0000-7000-8000-00000000babe","title":"Which paper for a kite?","cwd":"/home/u/kites"}"#);
     let all_match = s.pisess("grep -L e ./").done();
     assert_eq!((all_match.code, all_match.text().as_str()), (1, ""));
 }

@@ -19,6 +19,7 @@ use crate::ops::grep::{
     EntryContinuation, Match, MatchTexts, Query, ToolUse, entries_around_matches, is_replaced_text,
     read_searched_text, read_whole_text,
 };
+use crate::ops::list::read_title;
 use crate::ops::rows::{EntryRow, Tone};
 use crate::ops::tree::{TreeView, view_without_layout};
 use crate::session::Header;
@@ -32,6 +33,7 @@ use owo_colors::Style;
 use pisess_json::text::Text;
 use pisess_json::time::parse_js_date;
 use pisess_json::write::{Object, text_array};
+use pisess_store::ReadAt;
 use std::io;
 use std::path::Path;
 
@@ -117,9 +119,16 @@ impl MatchPainter {
     }
 
     /// Returns what precedes the rows of a session: its heading, with the path or id of the
-    /// session, its start time and its working directory, or without headings
+    /// session, its start time, its working directory and its title, or without headings
     /// [`Self::session_separator`]. `is_first` is whether no rows of another session were printed.
-    pub fn session_heading(&self, path: &Path, header: &Header, is_first: bool, ui: &Ui) -> String {
+    pub fn session_heading(
+        &self,
+        path: &Path,
+        header: &Header,
+        title: &str,
+        is_first: bool,
+        ui: &Ui,
+    ) -> String {
         if !self.prints_headings {
             return self.session_separator(is_first);
         }
@@ -143,9 +152,35 @@ impl MatchPainter {
             details += "  ";
             details += &to_visible(&cwd);
         }
+        let columns_before = display_width(&name) + display_width(&details) + 2;
+        let title = self.fit_title(title, columns_before);
         let details = apply_style(&details, self.styles.dim);
         let empty_line = if is_first { "" } else { "\n" };
-        format!("{empty_line}{linked_name}{details}\n")
+        let heading = format!("{empty_line}{linked_name}{details}  {title}");
+        format!("{}\n", heading.trim_end())
+    }
+
+    /// Whether the output has the title of a session with matches, other than in a row of `-l`.
+    fn shows_title(&self) -> bool {
+        let titles_count = self.prints_counts && self.lists_titles;
+        self.json || self.prints_headings || titles_count
+    }
+
+    /// Reads the title of a session in which matches were found, if the output has it. It is empty
+    /// if the session cannot be read.
+    pub fn read_shown_title(&self, path: &Path, source: &dyn ReadAt) -> String {
+        if !self.shows_title() {
+            return String::new();
+        }
+        read_title(path, source).unwrap_or_default()
+    }
+
+    /// Returns a title on one line, truncated to the columns of a row that `columns_before` leave.
+    fn fit_title(&self, title: &str, columns_before: usize) -> String {
+        let room = self.width.saturating_sub(columns_before);
+        let words: Vec<&str> = title.split_whitespace().collect();
+        let title = to_visible(&words.join(" "));
+        truncate_end(&title, room.max(LEAST_SNIPPET_COLUMNS), "…")
     }
 
     /// Returns what separates the rows of two sessions without headings: an empty line between
@@ -448,6 +483,7 @@ impl MatchPainter {
     pub fn push_context_rows(
         &self,
         path: &Path,
+        title: &str,
         matches: &[Match],
         query: &Query,
         reader: &EntryReader,
@@ -457,6 +493,7 @@ impl MatchPainter {
         let prefixes = self.marks_prefixes().then(|| UniquePrefixes::new(session));
         let found = FoundIn {
             path,
+            title,
             original_lines: session.original_lines.as_deref(),
             header: &session.header,
             prefixes: prefixes.as_ref(),
@@ -616,20 +653,21 @@ impl MatchPainter {
     /// With `-l` and `-L`, the row is the path of the session, or on a terminal its id and title.
     /// With `-c`, it is the number of matching entries; if several sessions are searched, the path
     /// precedes it, as in `a.jsonl:3`. With `--json`, it is an object with the path, and with `-c`
-    /// the number.
-    pub fn push_summary(&self, path: &Path, header: &Header, count: u64, out: &mut Vec<u8>) {
+    /// the number. On a terminal, the title of the session follows the number.
+    pub fn push_summary(&self, found: &FoundIn, count: u64, out: &mut Vec<u8>) {
+        let path = found.path;
         if self.has_rows() {
             return;
         }
         if self.json {
-            let mut row = path_json(path, header);
+            let mut row = path_json(found);
             if self.prints_counts {
                 row = row.number("count", count as f64);
             }
             out.extend_from_slice(&row.finish());
             out.push(b'\n');
         } else if self.prints_counts {
-            self.push_count(path, count, out);
+            self.push_count(found, count, out);
         } else if self.lists_titles {
             self.push_title(path, out);
         } else {
@@ -638,17 +676,39 @@ impl MatchPainter {
         }
     }
 
-    /// Appends the number of matching entries of a session, after its path if that is printed.
-    fn push_count(&self, path: &Path, count: u64, out: &mut Vec<u8>) {
+    /// Appends the number of matching entries of a session, after its path if that is printed. For
+    /// people, the short id replaces the path if headings name sessions by id, and the title
+    /// follows.
+    fn push_count(&self, found: &FoundIn, count: u64, out: &mut Vec<u8>) {
         let style = self.styles.summary;
-        if self.prefixes_path && self.path_output.null {
-            // With -0, the path ends in a NUL byte in place of the colon.
-            self.path_output.push_path(path, style, &self.links, out);
-        } else if self.prefixes_path {
-            let path = apply_style(&visible_path(path), style);
-            out.extend_from_slice(format!("{path}:").as_bytes());
+        if !self.prefixes_path {
+            out.extend_from_slice(format!("{count}\n").as_bytes());
+            return;
         }
-        out.extend_from_slice(format!("{count}\n").as_bytes());
+        if self.path_output.null {
+            // With -0, the path ends in a NUL byte in place of the colon.
+            self.path_output
+                .push_path(found.path, style, &self.links, out);
+            out.extend_from_slice(format!("{count}\n").as_bytes());
+            return;
+        }
+
+        let mut name = visible_path(found.path);
+        if self.lists_titles && self.names_by_id {
+            let id = found.header.id.to_string_lossy();
+            name = to_visible(id_suffix(&id, ID_SUFFIX_LEN));
+        }
+        let number = format!(":{count}");
+        let mut title = String::new();
+        if self.lists_titles {
+            let columns = display_width(&name) + display_width(&number) + 2;
+            title = self.fit_title(found.title, columns);
+        }
+        let styled_name = apply_style(&name, style);
+        let linked_name = self.links.link_path(&styled_name, found.path);
+        let row = format!("{linked_name}{number}  {title}");
+        out.extend_from_slice(row.trim_end().as_bytes());
+        out.push(b'\n');
     }
 }
 
@@ -680,6 +740,8 @@ pub struct FoundIn<'a> {
     /// `None` if the session was not converted.
     pub original_lines: Option<&'a [u32]>,
     pub header: &'a Header,
+    /// The title of the session as `list` shows it; empty if the output does not have it.
+    pub title: &'a str,
     /// The unique prefixes of the session's ids; `None` if they are not highlighted.
     pub prefixes: Option<&'a UniquePrefixes<'a>>,
 }
@@ -754,10 +816,12 @@ fn label_note(entry_match: &Match) -> String {
     }
 }
 
-fn path_json(path: &Path, header: &Header) -> Object {
+fn path_json(session: &FoundIn) -> Object {
+    let header = session.header;
     Object::new()
-        .str("path", &path.to_string_lossy())
+        .str("path", &session.path.to_string_lossy())
         .text("sessionId", &header.id)
+        .str("title", session.title)
         .text_or_null("cwd", header.cwd.as_ref())
 }
 
@@ -769,7 +833,7 @@ fn match_json(session: &FoundIn, found: &Match, kind: RowKind) -> Vec<u8> {
     let non_empty_id = Some(&found.id).filter(|id| !id.is_empty());
     let non_empty_field = Some(&field).filter(|field| !field.is_empty());
     let line = found.line.in_original(session.original_lines);
-    let mut row = path_json(session.path, session.header)
+    let mut row = path_json(session)
         .text_or_null("id", non_empty_id)
         .number("line", f64::from(line.0))
         .text("role", &found.role)

@@ -48,6 +48,8 @@ pub struct Searcher {
 pub struct Matches {
     path: PathBuf,
     header: Header,
+    /// Empty if the output does not have it.
+    title: String,
     /// In the order of printing.
     rows: [FinishedRows; 2],
     warning: Option<String>,
@@ -183,14 +185,16 @@ impl Searcher {
         state: &mut SessionState,
         buffer: &mut PageBuffer,
     ) -> Result<Matches, Failure> {
+        // Set when the first row needs it.
+        let title = OnceCell::new();
         let FinishedSearch {
             outcome,
             mut collected,
             trail,
-        } = self.collect_matches(source, state, buffer)?;
+        } = self.collect_matches(source, state, &title, buffer)?;
         // The keys are taken out, because `finish_rows` consumes the rest.
         let keys = std::mem::take(&mut collected.keys);
-        let rows = self.finish_rows(collected, source, &outcome.header, state)?;
+        let rows = self.finish_rows(collected, source, &outcome.header, &title, state)?;
         let warning = outcome.unread.map(|unread| {
             let lines = FindingKind::MalformedLine.describe_damaged(unread);
             format!("{}: {lines}, but may match {CHECK_HINT}", state.name)
@@ -206,6 +210,7 @@ impl Searcher {
         Ok(Matches {
             path: state.path.clone(),
             header: outcome.header,
+            title: title.into_inner().unwrap_or_default(),
             rows,
             warning,
         })
@@ -216,6 +221,7 @@ impl Searcher {
         &self,
         source: &dyn ReadAt,
         state: &SessionState,
+        title: &OnceCell<String>,
         buffer: &mut PageBuffer,
     ) -> Result<FinishedSearch, Failure> {
         let name = &state.name;
@@ -231,6 +237,7 @@ impl Searcher {
             source,
             ids: &ids,
             prefixes: &prefixes,
+            title,
             searcher: self,
             path: &state.path,
             printed_keys: &state.printed_keys,
@@ -298,9 +305,11 @@ impl Searcher {
         collected: CollectedMatches,
         source: &dyn ReadAt,
         header: &Header,
+        title: &OnceCell<String>,
         state: &SessionState,
     ) -> Result<[FinishedRows; 2], Failure> {
         let painter = &self.painter;
+        let read_title = || painter.read_shown_title(&state.path, source);
         let CollectedMatches {
             count,
             mut rows,
@@ -319,8 +328,16 @@ impl Searcher {
             let session = load(source, &painter.options)
                 .map_err(|error| Failure::from_load_error(&state.name, error))?;
             let reader = EntryReader::new(&session, source);
+            let title = title.get_or_init(read_title);
             painter
-                .push_context_rows(&state.path, &matches, &self.query, &reader, &mut rows)
+                .push_context_rows(
+                    &state.path,
+                    title,
+                    &matches,
+                    &self.query,
+                    &reader,
+                    &mut rows,
+                )
                 .map_err(|error| Failure::from_read_error(&state.name, error))?;
         }
 
@@ -328,8 +345,15 @@ impl Searcher {
         // row if it has no match.
         let has_matches = count > 0;
         let is_listed = has_matches != painter.lists_unmatched;
-        if is_listed {
-            painter.push_summary(&state.path, header, count, &mut rows.bytes);
+        if is_listed && !painter.has_rows() {
+            let session_facts = FoundIn {
+                original_lines: None,
+                path: &state.path,
+                header,
+                title: title.get_or_init(read_title),
+                prefixes: None,
+            };
+            painter.push_summary(&session_facts, count, &mut rows.bytes);
         }
         Ok([rows.finish()?, tool_rows.finish()?])
     }
@@ -360,9 +384,13 @@ impl Searcher {
         }
         if last_printed.as_ref() != Some(&matches.path) {
             let is_first = last_printed.is_none();
-            let heading =
-                self.painter
-                    .session_heading(&matches.path, &matches.header, is_first, ui);
+            let heading = self.painter.session_heading(
+                &matches.path,
+                &matches.header,
+                &matches.title,
+                is_first,
+                ui,
+            );
             *last_printed = Some(matches.path.clone());
             ui.print(&heading)?;
         }
@@ -469,6 +497,8 @@ struct MatchCollector<'a, 'i> {
     /// row needs them.
     ids: &'i OnceCell<SessionIds>,
     prefixes: &'a OnceCell<UniquePrefixes<'i>>,
+    /// The title of the session, read when the first row needs it.
+    title: &'a OnceCell<String>,
     path: &'a Path,
     /// The keys of the matches that earlier searches printed.
     printed_keys: &'a HashSet<Vec<u8>>,
@@ -570,6 +600,9 @@ impl<'a, 'i> MatchCollector<'a, 'i> {
             original_lines: self.source.original_lines().map(|lines| &**lines),
             path: self.path,
             header,
+            title: self
+                .title
+                .get_or_init(|| painter.read_shown_title(self.path, self.source)),
             prefixes: self.unique_prefixes(),
         };
         let is_of_tool = hit.tool.is_some();

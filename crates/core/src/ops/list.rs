@@ -15,7 +15,9 @@ pub use copies::{CountedKeys, FamilyFile, count_new_entries, sort_and_mark_relat
 pub use lookalikes::shared_lengths;
 pub use order::{Order, SelectionFacts, SessionFilter, sort_sessions};
 pub use rows::{ForkRows, ListRow, build_rows, group_by_repository};
-pub use titles::{display_cost, display_title, distinct_titles, session_title};
+pub use titles::{
+    display_cost, display_title, distinct_titles, read_beginning, read_title, session_title,
+};
 
 use crate::format::title::title_words;
 use crate::load::{LoadError, LoadOptions, load};

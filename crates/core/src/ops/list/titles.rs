@@ -1,16 +1,68 @@
 //! Formats the title and the cost of a listed session. If many titles have the same start, that
 //! start is dropped.
 
-use super::ListedSession;
 use super::rows::ListRow;
 use super::shared_start::{SharedStart, measure_shared_starts};
+use super::{ListedSession, read_single};
 use crate::format::format_cost;
 use crate::format::title::{plain_words, without_envelope};
+use crate::load::{LoadError, peek};
 use crate::session::Session;
 use crate::session::list_stats::Opening;
 use crate::session::usage::UsageSums;
 use foldhash::HashMap;
 use pisess_json::text::Text;
+use pisess_store::ReadAt;
+use std::path::Path;
+
+/// The number of bytes at the start of a session that are read for its first message.
+const BEGINNING_BYTES: u64 = 64 * 1024;
+
+/// The name of a session, and what its beginning shows.
+pub struct Beginning {
+    /// The name, wherever in the file it is.
+    pub name: Option<Text<'static>>,
+    /// The session as if it ended there, with words of the user in its title.
+    pub session: ListedSession,
+}
+
+impl Beginning {
+    /// Returns the name or, without one, the title taken from the messages.
+    pub fn title(&self) -> Text<'_> {
+        choose_title(self.name.as_ref(), self.session.opening.as_ref())
+    }
+}
+
+/// Reads the name of a session, and its beginning, but no other entries. `None` if these do not show
+/// the title, or cannot be read.
+pub fn read_beginning(path: &Path, source: &dyn ReadAt) -> Option<Beginning> {
+    let head = peek::head(source).ok()?;
+    let name = peek::read_name(&head, source).ok()?;
+    let bytes = source
+        .read_range(0..source.len().min(BEGINNING_BYTES))
+        .ok()?;
+    let session = read_single(path, &bytes, 0, None).ok()?;
+
+    session.first_question.as_ref()?;
+    let Some(Opening::Words(_)) = session.opening else {
+        // Without words of the user, a later message may make the title.
+        return None;
+    };
+    Some(Beginning { name, session })
+}
+
+/// Reads the title of one session as a list shows it. Most titles are shown by the beginning of the
+/// session, so that it is not loaded.
+pub fn read_title(path: &Path, source: &dyn ReadAt) -> Result<String, LoadError> {
+    if let Some(beginning) = read_beginning(path, source) {
+        return Ok(display_title(
+            &beginning.title(),
+            beginning.session.message_count,
+        ));
+    }
+    let session = read_single(path, source, 0, None)?;
+    Ok(display_title(&session.title(), session.message_count))
+}
 
 /// Returns the title of a loaded session as a list shows it. The session must have been loaded with
 /// `list_stats`.
