@@ -39,7 +39,7 @@ pub struct SessionsArgs {
     #[arg(short, long, conflicts_with = "paths")]
     pub all: bool,
     /// Include archived sessions, but not their sub-agents
-    #[arg(long, conflicts_with_all = ["paths", "source"])]
+    #[arg(long, conflicts_with = "paths")]
     pub archived: bool,
     #[command(flatten)]
     pub source: SourceArgs,
@@ -108,6 +108,9 @@ impl SessionsArgs {
             return self.find_own_sessions(period, ui);
         };
         self.refuse_conflicts()?;
+        if self.archived {
+            sources.refuse_without_archives()?;
+        }
         if !sources.includes_own() {
             // `find_sources` itself warns if there are none.
             let found = find_sources(&sources.origins, &self.paths, self.all, ui)?;

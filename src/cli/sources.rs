@@ -1,6 +1,7 @@
 //! `--source`: the agents whose sessions a command reads where it searches for sessions.
 
 use crate::cli::foreign::refuse_stdin;
+use crate::cli::locate::{is_archive, read_archive_facts};
 use crate::cli::output::{Failure, Ui};
 use crate::cli::rollouts::{detect_file, is_pipe};
 use crate::import::Origin;
@@ -123,6 +124,17 @@ impl Sources {
         !self.own.is_empty()
     }
 
+    /// Refuses `--archived` if neither pi nor oh-my-pi is among the agents: `archive` takes only
+    /// their sessions.
+    pub fn refuse_without_archives(&self) -> Result<(), Failure> {
+        if self.includes_own() {
+            return Ok(());
+        }
+        let failure =
+            Failure::usage_error("--archived: only sessions of pi and oh-my-pi are in archives");
+        Err(failure.with_hint("omit --archived, or add pi,omp to --source"))
+    }
+
     /// Whether the sessions of all agents are read.
     pub fn includes_all(&self) -> bool {
         self.own.len() == Dialect::ALL.len() && self.origins.len() == Origin::all().len()
@@ -182,6 +194,9 @@ impl Sources {
         if is_pipe(path) {
             return true;
         }
+        if is_archive(path) {
+            return self.may_include_archive(path);
+        }
         match detect_file(path) {
             Ok(Some(origin)) => return self.origins.contains(&origin),
             Ok(None) => {}
@@ -194,6 +209,18 @@ impl Sources {
             Ok(dialect) => self.own.contains(&dialect),
             Err(_) => true,
         }
+    }
+
+    /// Whether the session in an archive is of one of these agents, or its agent is not known.
+    fn may_include_archive(&self, archive: &Path) -> bool {
+        let Some(facts) = read_archive_facts(archive) else {
+            return true;
+        };
+        let mut own_names = self
+            .own
+            .iter()
+            .map(|dialect| dialect.agent().constants().name);
+        own_names.any(|name| name == facts.agent)
     }
 }
 

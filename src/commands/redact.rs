@@ -114,7 +114,7 @@ pub struct Args {
     #[arg(short, long, conflicts_with_all = ["sessions", "output"])]
     pub all: bool,
     /// Include archived sessions, but not their sub-agents (with --check, without SESSION)
-    #[arg(long, requires = "check", conflicts_with_all = ["sessions", "source"])]
+    #[arg(long, requires = "check", conflicts_with = "sessions")]
     pub archived: bool,
     #[command(flatten)]
     pub source: SourceArgs,

@@ -3,6 +3,7 @@
 use crate::every::READS;
 use crate::sandbox::{Call, Done, Files, Sandbox, fixture, hazards, program};
 use insta::assert_snapshot;
+use serde_json::Value;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime};
@@ -618,6 +619,31 @@ fn archived_sessions_are_listed_and_read() {
     boat  an old boat
     pold  an old kite
     ");
+    // `--source` chooses among archives, too.
+    for (source, wanted) in [
+        ("pi", &["boat", "pold"][..]),
+        ("omp", &["omp1"]),
+        ("claude,omp", &["omp1"]),
+        ("all", &["boat", "omp1", "pold"]),
+    ] {
+        let listed = h.run(&format!("list --all --archived --source {source} --json"));
+        let mut archived: Vec<String> = Vec::new();
+        for row in listed.text().lines() {
+            let row: Value = serde_json::from_str(row).unwrap();
+            if row["path"].as_str().unwrap().ends_with(".zst") {
+                archived.push(row["id"].as_str().unwrap().to_owned());
+            }
+        }
+        archived.sort();
+        assert_eq!(archived, wanted, "{source}");
+        let searched = h.run(&format!("grep --all --archived --source {source} -l a"));
+        let found = searched
+            .text()
+            .lines()
+            .filter(|path| path.ends_with(".zst"))
+            .count();
+        assert_eq!(found, wanted.len(), "{source}: {searched}");
+    }
     for (line, messages) in [("stats --all", 1), ("stats --all --archived", 4)] {
         let sums = h.run(&format!("{line} --json")).text();
         assert!(

@@ -815,15 +815,13 @@ fn json_has_the_fields_that_are_promised() {
 #[test]
 fn grep_list_migrate_redact_all_hint_at_what_was_meant() {
     let s = Sandbox::new();
+    s.put("x", "a line\n");
     let said = |line: &str| s.unchanged(line).fails(2);
     assert_snapshot!(said("grep --all refund webhook"), @"the argument '--all' cannot be used with '[SESSION]...' (hint: omit --all or SESSION; a name is looked up in all projects; put a pattern of several words in quotes; see `pisess grep --help`)");
     assert_snapshot!(said("list --all name"), @"the argument '--all' cannot be used with '[SESSION]...' (hint: omit --all or SESSION; a name is looked up in all projects; see `pisess list --help`)");
-    for command in ["list", "stats", "grep x", "blame x", "redact --check"] {
-        let failure = said(&format!("{command} --archived --source pi"));
-        assert!(
-            failure.contains("(hint: omit one of the two; "),
-            "{failure}"
-        );
+    for command in ["list", "stats", "grep x", "blame ./x", "redact --check"] {
+        let failure = said(&format!("{command} --archived --source claude"));
+        assert!(failure.contains("add pi,omp to --source"), "{failure}");
     }
     assert_snapshot!(said("migrate --all"), @"--all requires --check or -n (hint: to migrate the sessions in a directory, give it with -r)");
     assert_snapshot!(said("redact --all"), @"--all requires --check or -n (hint: redact one session at a time, with -o)");

@@ -16,10 +16,6 @@ pub(super) fn tip_for_repairing_all(refusal: &Refusal) -> Option<String> {
 
 /// Returns a tip for `--all` or `--archived` together with SESSION.
 pub(super) fn tip_for_sessions_with_all(refusal: &Refusal) -> Option<String> {
-    // Checked first: this message quotes the usage, which contains `[SESSION]`, too.
-    if refusal.is_conflict("--archived", "'--source <") {
-        return Some("omit one of the two".to_owned());
-    }
     let options = ["--all", "--archived"];
     let option = options
         .into_iter()

@@ -41,6 +41,9 @@ pub(super) fn find_files(
         && !sources.includes_all()
     {
         refuse_stdin(paths)?;
+        if args.sessions.archived {
+            sources.refuse_without_archives()?;
+        }
     }
     // Any path may be given if the sessions of all agents are listed.
     let finds_own = sources.is_none_or(Sources::includes_own);
@@ -64,7 +67,10 @@ pub(super) fn find_files(
     // The user asks what was done in a period, which archives may answer, too.
     let may_miss_archives = paths.is_empty() && finds_own && !args.repo && args.period.is_given();
     if args.sessions.archived {
-        let archives = stores.find_archive_files(archive_scope)?;
+        let mut archives = stores.find_archive_files(archive_scope)?;
+        if let Some(sources) = sources {
+            archives.retain(|archive| sources.may_include(&archive.path));
+        }
         found.files.extend(archives);
     } else if may_miss_archives {
         stores.warn_archives_skipped(archive_scope, period, ui);

@@ -269,6 +269,9 @@ fn find_sessions_to_search(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch,
         sessions.warn_of_none(ui);
         return Ok(sessions);
     };
+    if args.archived {
+        sources.refuse_without_archives()?;
+    }
     if !sources.includes_own() {
         // This warns itself if there are none.
         let found = find_sources(&sources.origins, &args.sessions, args.all, ui)?;
