@@ -22,10 +22,11 @@ use checkup::check_input;
 use cwd::CwdSources;
 use pisess_json::text::Text;
 use pisess_store::workers::in_order;
-use pisess_store::{self as store, FoundFile, Reach};
+use pisess_store::{self as store, FoundFile, Glance, Reach};
 use repair::repair_sessions;
 use report::{CheckReport, ReportStyle};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -73,7 +74,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// hidden ones. Removed bytes are kept in FILE.rejected. The exit code is 1 if the repaired file
 /// still has a warning or an error, else 0.
 ///
-/// If several files are copies of one session, a note names them. `pisess join` joins two copies.
+/// If several files are copies of one session, a note names them. Its hint says if one of two copies
+/// has nothing of its own; otherwise, `pisess join` joins the two.
 ///
 /// If the header is missing, --repair rebuilds it. Its time and id come from the file's name. Its
 /// working directory comes from --cwd, other sessions in the same directory, or the name of that
@@ -168,18 +170,58 @@ fn warn_of_copies(paths_by_id: BTreeMap<Vec<u8>, Vec<PathBuf>>, are_of_stores: b
             continue;
         }
         let id = String::from_utf8_lossy(&id);
-        // `join` finds both copies by their id, if the stores have two.
-        let finds_both = are_of_stores && copy_count == 2;
-        let join_command = match id_argument(&id) {
-            Some(id) if finds_both => format!("pisess join {id}"),
-            _ => "pisess join".to_owned(),
+        let hint = match find_redundant_copy(&paths) {
+            Some(redundant) => redundant.to_hint(),
+            None => join_hint(&id, copy_count, are_of_stores),
         };
         let id = to_visible(&id);
         let names = list_paths(&paths);
         ui.warn(&format!(
-            "{copy_count} copies of the session {id}: {names} (hint: `{join_command}` makes one session of two)"
+            "{copy_count} copies of the session {id}: {names} (hint: {hint})"
         ));
     }
+}
+
+/// Returns the hint for copies of which each has something of its own. `are_of_stores` is whether
+/// they are in the stores of the agents.
+fn join_hint(id: &str, copy_count: usize, are_of_stores: bool) -> String {
+    // `join` finds both copies by their id, if the stores have two.
+    let finds_both = are_of_stores && copy_count == 2;
+    let join_command = match id_argument(id) {
+        Some(id) if finds_both => format!("pisess join {id}"),
+        _ => "pisess join".to_owned(),
+    };
+    format!("`{join_command}` makes one session of two")
+}
+
+/// A copy with which another one begins, or to which the other is equal: nothing is lost without it.
+struct RedundantCopy<'p> {
+    copy: &'p Path,
+    whole: &'p Path,
+}
+
+impl RedundantCopy<'_> {
+    fn to_hint(&self) -> String {
+        let copy = to_visible(&self.copy.to_string_lossy());
+        let whole = to_visible(&self.whole.to_string_lossy());
+        format!("{whole} has all of {copy}, which can be deleted")
+    }
+}
+
+/// Finds the redundant one of two copies. `None` if both have something of their own, if one cannot
+/// be read, or if there are more than two.
+fn find_redundant_copy(copies: &[PathBuf]) -> Option<RedundantCopy<'_>> {
+    let [first, second] = copies else {
+        return None;
+    };
+    for (copy, whole) in [(second, first), (first, second)] {
+        let whole_file = Glance::open(whole).ok()?;
+        let mut copied_content = File::open(copy).ok()?;
+        if store::begins_with(&whole_file, &mut copied_content).ok()? {
+            return Some(RedundantCopy { copy, whole });
+        }
+    }
+    None
 }
 
 /// Returns the first few paths as a list for people.

@@ -443,6 +443,34 @@ fn a_missing_header_is_rebuilt_from_name_and_folder() {
 }
 
 #[test]
+fn check_names_a_copy_that_has_nothing_of_its_own() {
+    let s = Sandbox::new();
+    let hint = || {
+        let stderr = s.unchanged("check ./in").stderr;
+        let (_, from_hint) = stderr.split_once("(hint: ").unwrap();
+        from_hint.split_once(')').unwrap().0.to_owned()
+    };
+    let start = session(&[&user("a", "")]);
+    let grown = session(&[&user("a", ""), &user("b", "a")]);
+    s.put("in/a.jsonl", &*start);
+    s.put("in/b.jsonl", &*grown);
+    let a_is_redundant = "./in/b.jsonl has all of ./in/a.jsonl, which can be deleted";
+    assert_eq!(hint(), a_is_redundant);
+
+    s.put("in/a.jsonl", &*grown);
+    s.put("in/b.jsonl", &*start);
+    let b_is_redundant = "./in/a.jsonl has all of ./in/b.jsonl, which can be deleted";
+    assert_eq!(hint(), b_is_redundant);
+    // Of equal copies, the second is named.
+    s.put("in/b.jsonl", &*grown);
+    assert_eq!(hint(), b_is_redundant);
+
+    let other = session(&[&user("a", ""), &user("c", "a")]);
+    s.put("in/b.jsonl", &*other);
+    assert_eq!(hint(), "`pisess join` makes one session of two");
+}
+
+#[test]
 fn a_header_of_another_session_is_noted() {
     let s = Sandbox::new();
     s.put(
@@ -456,7 +484,7 @@ fn a_header_of_another_session_is_noted() {
     assert_snapshot!(s.unchanged("check ."), @r#"
     ./2026-03-14T09-26-53-589Z_t.jsonl:1: note: the session's id "s" is not the one in the file's name
         the agents use the id in the header
-    2> pisess: note: 2 copies of the session s: ./2026-03-14T09-26-53-589Z_s.jsonl, ./2026-03-14T09-26-53-589Z_t.jsonl (hint: `pisess join` makes one session of two)
+    2> pisess: note: 2 copies of the session s: ./2026-03-14T09-26-53-589Z_s.jsonl, ./2026-03-14T09-26-53-589Z_t.jsonl (hint: ./2026-03-14T09-26-53-589Z_s.jsonl has all of ./2026-03-14T09-26-53-589Z_t.jsonl, which can be deleted)
     2> pisess: 2 sessions checked: 0 errors, 0 warnings, 1 note
     "#);
 }

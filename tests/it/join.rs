@@ -123,7 +123,7 @@ fn an_entry_with_two_contents_is_refused() {
 #[test]
 fn check_names_copies() {
     let s = Sandbox::new();
-    s.put("s/a.jsonl", grown(&[]));
+    s.put("s/a.jsonl", grown(&[("bbbb0001", "two")]));
     s.put("s/b.jsonl", grown(&[("aaaa0001", "one")]));
     let checked = s.pisess("check ./s").done();
     assert!(checked.to_string().contains("2 copies of the session 019c0000-0000-7000-8000-00000000babe: ./s/a.jsonl, ./s/b.jsonl (hint: `pisess join`"), "{checked}");
