@@ -2,6 +2,7 @@
 //! selected, reminders to the model, files that are attached. None of it is the user's.
 
 use super::pasted_terminal::fold_terminal_output;
+use super::stack_traces::fold_stack_traces;
 use super::words::compile_expression;
 use crate::session::command_prompt::{CommandPrompt, DESCRIPTION_START};
 use crate::session::forwarded;
@@ -42,6 +43,7 @@ pub(super) fn request_words(text: &str, blocks: &[Block]) -> String {
     };
     let words = shorten_command_prompt(&words);
     let words = fold_terminal_output(&words);
+    let words = fold_stack_traces(&words);
     shorten_attachments(&words).into_owned()
 }
 

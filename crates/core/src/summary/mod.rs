@@ -21,7 +21,7 @@
 //! Where to look for a rule:
 //!
 //! - what a message contains: `message`, `message_reader`, `call`; what in it is not the user's:
-//!   `host_text`, `documents`, `pasted_lines`, `pasted_terminal`
+//!   `host_text`, `documents`, `pasted_lines`, `pasted_terminal`, `stack_traces`
 //! - what a request says: `prose` (own words), `clauses`, `wishes`, `choices`, `suggestions`,
 //!   `deferrals`, `nods`, `rule_lists`, `languages`; to which list its numbers refer: `numbered`;
 //!   what is kept of it: `lasting`, `listed_wishes`; what takes it back: `revisions`, `values`,
@@ -121,6 +121,7 @@ mod secrets;
 mod sections;
 mod sequel;
 mod shell;
+mod stack_traces;
 mod suggestions;
 mod tables;
 mod todo_lists;
