@@ -190,26 +190,38 @@ fn split_reference<'r>(
     let session = reader.session();
     let labels = Labels::new(session);
     let mut base = reference;
-    let mut suffixes = Vec::new();
-    let base_position = loop {
-        if base == CURRENT_REFERENCE {
-            break session.current_entry().into();
-        }
-        if let NamedPosition::Found(position) = resolve_name(reader, &labels, base)? {
-            break position;
+    let mut suffixes_from_right = Vec::new();
+    loop {
+        if let Some(base_position) = find_base(reader, &labels, base)? {
+            let suffixes = suffixes_from_right.into_iter().rev().collect();
+            return Ok(SplitReference {
+                base,
+                base_position,
+                suffixes,
+            });
         }
         let Some((before, suffix)) = split_suffix(base) else {
             return Err(unresolved_error(session, &labels, base));
         };
-        suffixes.push(AppliedSuffix { before, suffix });
+        suffixes_from_right.push(AppliedSuffix { before, suffix });
         base = before;
-    };
-    suffixes.reverse();
-    Ok(SplitReference {
-        base,
-        base_position,
-        suffixes,
-    })
+    }
+}
+
+/// Returns the position that a reference without suffixes names, such as `@` for the current entry,
+/// an id or a label; `None` if it names none.
+fn find_base(
+    reader: &EntryReader,
+    labels: &Labels,
+    base: &str,
+) -> Result<Option<Position>, ReferenceError> {
+    if base == CURRENT_REFERENCE {
+        return Ok(Some(reader.session().current_entry().into()));
+    }
+    match resolve_name(reader, labels, base)? {
+        NamedPosition::Found(position) => Ok(Some(position)),
+        NamedPosition::NotFound => Ok(None),
+    }
 }
 
 /// Returns the position that `@~steps` names.
