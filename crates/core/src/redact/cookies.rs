@@ -28,19 +28,12 @@ pub fn each_cookie(text: &[u8], mut visit: impl FnMut(Cookie)) {
     const WORD: &[u8] = b"cookie";
 
     for word_start in memchr::memmem::find_iter(&text.to_ascii_lowercase(), WORD) {
-        let word_end = word_start + WORD.len();
-        let is_option = text[..word_start].ends_with(b"--");
-        let Some(list_start) = header_value_start(text, word_end, is_option) else {
+        let word = word_start..word_start + WORD.len();
+        let Some(list) = find_cookie_list(text, word) else {
             continue;
         };
-        let list_len = text[list_start..]
-            .iter()
-            .take_while(|byte| !matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'\\'))
-            .count();
-        let list = &text[list_start..list_start + list_len];
-
-        let mut pair_start = list_start;
-        for pair in list.split(|&byte| byte == b';') {
+        let mut pair_start = list.start;
+        for pair in text[list].split(|&byte| byte == b';') {
             if let Some(cookie) = locate_cookie(pair, pair_start)
                 && cookie.is_secret_in(text)
             {
@@ -49,6 +42,20 @@ pub fn each_cookie(text: &[u8], mut visit: impl FnMut(Cookie)) {
             pair_start += pair.len() + b";".len();
         }
     }
+}
+
+/// Returns the range of the pairs that follow the word `cookie`: `theme=dark; sid=x9Qd81LmP2` after
+/// that of `Cookie: theme=dark; sid=x9Qd81LmP2`. `None` if the word is not the name of a header or
+/// an option.
+fn find_cookie_list(text: &[u8], word: Range<usize>) -> Option<Range<usize>> {
+    let is_option = text[..word.start].ends_with(b"--");
+    let start = header_value_start(text, word.end, is_option)?;
+    // A header in a command or in JSON ends at a quote, which may be escaped.
+    let len = text[start..]
+        .iter()
+        .take_while(|byte| !matches!(byte, b'\n' | b'\r' | b'"' | b'\'' | b'\\'))
+        .count();
+    Some(start..start + len)
 }
 
 impl Cookie {
