@@ -216,18 +216,17 @@ impl<'t> Assignment<'t> {
 
         let mut assignments = Vec::new();
         if let Some(value) = WrittenValue::read(text, value_start) {
-            let between = &text[name_range.end..value_start];
-            let is_usage = is_option && is_usage_of_option(between, &text[value.range.clone()]);
-            let is_assigned = value.is_quoted || !operator.needs_quote && !is_usage;
-            if is_assigned {
-                assignments.push(Assignment {
-                    text,
-                    name_range: name_range.clone(),
-                    value_range: value.range,
-                    is_quoted: value.is_quoted,
-                    is_compact: operator.is_compact,
-                    is_option,
-                });
+            let assignment = Assignment {
+                text,
+                name_range: name_range.clone(),
+                value_range: value.range,
+                is_quoted: value.is_quoted,
+                is_compact: operator.is_compact,
+                is_option,
+            };
+            let may_lack_quotes = !operator.needs_quote && !assignment.is_usage(value_start);
+            if assignment.is_quoted || may_lack_quotes {
+                assignments.push(assignment);
             }
         }
         // Even if a value was found: a value without quotes may begin with the bracket.
@@ -264,6 +263,14 @@ impl<'t> Assignment<'t> {
             });
         }
         assignments
+    }
+
+    /// Whether this is no assignment, but part of the usage of a command, such as
+    /// `--password string|env`. `value_start` is the end of the text between the name and the
+    /// value, before the quote of a value in quotes.
+    fn is_usage(&self, value_start: usize) -> bool {
+        let between = &self.text[self.name_range.end..value_start];
+        self.is_option && is_usage_of_option(between, self.value())
     }
 
     fn name(&self) -> &'t [u8] {
