@@ -124,10 +124,7 @@ impl<'a> LineSearch<'a> {
             let is_signature = self.is_signature(&string);
             // A signature that is removed as a whole is not searched.
             if is_signature && self.search.opaque != OpaqueContent::Keep {
-                self.signatures.push(Splice {
-                    range: string.range.clone(),
-                    replacement: Replacement::Bytes(Vec::new()),
-                });
+                self.remove_signature(&string);
                 continue;
             }
 
@@ -136,16 +133,20 @@ impl<'a> LineSearch<'a> {
                 self.add_hits_in_string(&string, searches, is_signature);
             }
             if string.is_key {
-                last_key = LastKey {
-                    raw: string.raw.bytes,
-                    may_name_secret: searches.intersects(SearchSet::ASSIGNMENTS)
-                        || searches.intersects(SearchSet::HIDING),
-                };
+                last_key = LastKey::new(string.raw.bytes, searches);
             } else if !is_signature && last_key.may_be_assigned(self.strings.nearest_key()) {
                 self.add_member_hit(&string);
             }
         }
         Ok(())
+    }
+
+    /// Marks the text of a signature for removal. Its quotes stay.
+    fn remove_signature(&mut self, string: &LineString) {
+        self.signatures.push(Splice {
+            range: string.range.clone(),
+            replacement: Replacement::Bytes(Vec::new()),
+        });
     }
 
     /// Whether the string that was just read is the value of a signature.
@@ -335,7 +336,18 @@ struct LastKey<'a> {
     may_name_secret: bool,
 }
 
-impl LastKey<'_> {
+impl<'a> LastKey<'a> {
+    /// `searches` are the searches that the needles in the key call for.
+    fn new(raw: &'a [u8], searches: SearchSet) -> LastKey<'a> {
+        // An encoding may hide the letters of a name, so it counts as a name.
+        let may_name_secret =
+            searches.intersects(SearchSet::ASSIGNMENTS) || searches.intersects(SearchSet::HIDING);
+        LastKey {
+            raw,
+            may_name_secret,
+        }
+    }
+
     /// Whether a value may be assigned to the name of a secret. `nearest_key` is the key of the
     /// value, or of the array that the value is in.
     ///
