@@ -68,19 +68,18 @@ fn find_link_marks(line: &str) -> Vec<Range<usize>> {
         let Some(open_bracket) = open_brackets.pop() else {
             continue; // A closing bracket of no text.
         };
-        let text_start = open_bracket + 1;
-        let text = &line[text_start..bracket];
         let Some(target_len) = measure_target(&line[searched_end..]) else {
             continue; // A bracket of text or code.
         };
 
-        // A bracket after a name is an index, unless the name is the end of another link.
+        let text_start = open_bracket + 1;
+        let has_text = !line[text_start..bracket].trim().is_empty();
         let before = &line[..open_bracket];
         let follows_mark = marks.last().is_some_and(|mark| mark.end == open_bracket);
-        let is_index = before.ends_with(can_precede_index) && !follows_mark;
-        if is_index || text.trim().is_empty() {
+        if !has_text || is_index_bracket(before, follows_mark) {
             continue;
         }
+
         let opening_mark = if before.ends_with('!') { "![" } else { "[" };
         let target_end = searched_end + target_len;
         marks.push(text_start - opening_mark.len()..text_start);
@@ -90,6 +89,13 @@ fn find_link_marks(line: &str) -> Vec<Range<usize>> {
     // The opening mark of an outer link was found after the marks of the link in its text.
     marks.sort_by_key(|mark| mark.start);
     marks
+}
+
+/// Whether a bracket opens an index, as in `a[i]`, and not the text of a link. `before` is the line
+/// up to the bracket. Only a bracket right after another link may open a link although a `)` is
+/// before it: `[a](https://x.org)[b](https://y.org)`.
+fn is_index_bracket(before: &str, follows_link: bool) -> bool {
+    before.ends_with(can_precede_index) && !follows_link
 }
 
 /// Whether a character may precede the bracket of an index: `a[i]`, `a[i][k]` and `f(x)[i]`.
