@@ -100,6 +100,27 @@ impl<'a> AnthropicWriter<'a> {
         self.sink.write_item(&build_message("user", &array(blocks)))
     }
 
+    /// Converts the blocks of an answer to blocks of the API, and adds the tools that it calls
+    /// to `called_tools`. Blank text, and thinking without text or a signature, is left out.
+    fn convert_answer(&mut self, blocks: Vec<TurnBlock>) -> Vec<Vec<u8>> {
+        let mut answer = Vec::new();
+        for block in blocks {
+            match block {
+                TurnBlock::Text { text, .. } => answer.extend(text_block(&text)),
+                TurnBlock::Thinking {
+                    text,
+                    signature,
+                    is_redacted,
+                } => answer.extend(thinking_block(&text, signature, is_redacted)),
+                TurnBlock::Call(call) => {
+                    answer.push(call_block(&call));
+                    self.called_tools.push(call.name);
+                }
+            }
+        }
+        answer
+    }
+
     /// Returns the definitions of the session's tools. If there are none, defines the tools that
     /// were called, in the order of their first call, because the API refuses calls if no tool is
     /// defined.
@@ -183,21 +204,7 @@ impl BodyWriter for AnthropicWriter<'_> {
     /// An answer cannot end with thinking, so thinking at its end is left out. If nothing else
     /// remains, the whole answer is left out.
     fn write_turn(&mut self, _: Authorship, blocks: Vec<TurnBlock>) -> io::Result<()> {
-        let mut answer = Vec::new();
-        for block in blocks {
-            match block {
-                TurnBlock::Text { text, .. } => answer.extend(text_block(&text)),
-                TurnBlock::Thinking {
-                    text,
-                    signature,
-                    is_redacted,
-                } => answer.extend(thinking_block(&text, signature, is_redacted)),
-                TurnBlock::Call(call) => {
-                    answer.push(call_block(&call));
-                    self.called_tools.push(call.name);
-                }
-            }
-        }
+        let mut answer = self.convert_answer(blocks);
         while answer.last().is_some_and(|block| is_thinking(block)) {
             answer.pop();
         }
