@@ -509,24 +509,25 @@ fn trim_unquoted_value(run: &[u8]) -> &[u8] {
 /// dot of a sentence or the bracket of a call: `x9Qd).` becomes `x9Qd`, but `x9(Qd)` stays.
 fn trim_punctuation(value: &[u8]) -> &[u8] {
     let mut trimmed = value;
-    while let Some((last, before)) = trimmed.split_last() {
-        if !b";,.|\\)}]>".contains(last) {
-            break;
-        }
-        let opening_bracket = match last {
-            b')' => Some(b'('),
-            b'}' => Some(b'{'),
-            b']' => Some(b'['),
-            b'>' => Some(b'<'),
-            _ => None,
-        };
-        // A closing bracket stays if the value contains the opening one.
-        if opening_bracket.is_some_and(|opening| before.contains(&opening)) {
-            break;
-        }
+    while let Some((&last, before)) = trimmed.split_last()
+        && is_outer_punctuation(before, last)
+    {
         trimmed = before;
     }
     trimmed
+}
+
+/// Whether the last character of a value belongs to the text around the value. A closing bracket
+/// belongs to the value if the opening one is in `before`, the value without the character.
+fn is_outer_punctuation(before: &[u8], last: u8) -> bool {
+    match last {
+        b';' | b',' | b'.' | b'|' | b'\\' => true,
+        b')' => !before.contains(&b'('),
+        b'}' => !before.contains(&b'{'),
+        b']' => !before.contains(&b'['),
+        b'>' => !before.contains(&b'<'),
+        _ => false,
+    }
 }
 
 /// Whether these bytes begin with a name and an operator.
