@@ -267,29 +267,34 @@ impl<'t> LinesBelow<'t> {
             line_break: line_break_after(text, offset),
         }
     }
+
+    /// Returns the line after `self.line_break`, and moves this to the break after the line. `None`
+    /// after the last line of the text, which no break follows.
+    fn read_line(&mut self) -> Option<TextLine<'t>> {
+        let start = self.line_break.take()?.end;
+        self.line_break = line_break_after(self.text, start);
+        let end = match &self.line_break {
+            Some(next_break) => next_break.start,
+            None => self.text.len(),
+        };
+        Some(TextLine {
+            start,
+            bytes: &self.text[start..end],
+        })
+    }
 }
 
 impl<'t> Iterator for LinesBelow<'t> {
     type Item = TextLine<'t>;
 
-    /// Returns the line after `self.line_break`, the break before the next line. Skips empty lines.
-    /// `None` after the last line of the text, which no break follows.
+    /// Returns the next line that is not empty; `None` after the last one.
     fn next(&mut self) -> Option<TextLine<'t>> {
-        while let Some(line_break) = self.line_break.take() {
-            let start = line_break.end;
-            self.line_break = line_break_after(self.text, start);
-            let end = match &self.line_break {
-                Some(next_break) => next_break.start,
-                None => self.text.len(),
-            };
-            if start < end {
-                return Some(TextLine {
-                    start,
-                    bytes: &self.text[start..end],
-                });
+        loop {
+            let line = self.read_line()?;
+            if !line.bytes.is_empty() {
+                return Some(line);
             }
         }
-        None
     }
 }
 
