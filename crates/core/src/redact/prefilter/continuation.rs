@@ -96,23 +96,29 @@ fn begins_with_random_word(rest: &[u8]) -> bool {
     const SHORTEST_MIXED: usize = 6;
     const SHORTEST_OF_LETTERS: usize = 16;
 
-    let mut word_len = 0;
     // How long a word is beyond that does not matter.
-    while word_len < SHORTEST_OF_LETTERS {
-        let from_here = &rest[word_len..];
-        if begins_with_escaped_sign(from_here) {
-            // The digits and letters of the escape count like any other of the word.
-            word_len += b"%21".len();
-        } else if from_here.first().is_some_and(|&byte| is_in_word(byte)) {
-            word_len += 1;
-        } else {
-            break;
-        }
-    }
+    let word_len = measure_word(rest, SHORTEST_OF_LETTERS);
     let word = &rest[..word_len];
     let is_mixed = word.iter().any(u8::is_ascii_digit) && word.iter().any(u8::is_ascii_alphabetic);
     let is_long_mixed = is_mixed && word_len >= SHORTEST_MIXED;
     is_long_mixed || word_len >= SHORTEST_OF_LETTERS
+}
+
+/// Returns the length of the word with which the bytes begin, measured until it has `enough_len`
+/// bytes. The digits and letters of an escape such as `%21` count like any other of the word.
+fn measure_word(bytes: &[u8], enough_len: usize) -> usize {
+    let mut len = 0;
+    while len < enough_len {
+        let rest = &bytes[len..];
+        if begins_with_escaped_sign(rest) {
+            len += b"%21".len();
+        } else if rest.first().is_some_and(|&byte| is_in_word(byte)) {
+            len += 1;
+        } else {
+            break;
+        }
+    }
+    len
 }
 
 /// Whether a byte may be in a word that is a secret.
