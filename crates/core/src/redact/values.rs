@@ -94,21 +94,10 @@ const ASSIGNMENT: &str = r#"(?mx-u) ^ [\t\r\x0c\ ]* (?: [^\t\r\x0c\ \n\#=] [^\n=
 pub fn from_env_file(text: &[u8]) -> Vec<SecretValue> {
     static ASSIGNMENTS: LazyLock<Regex> =
         LazyLock::new(|| Regex::new(ASSIGNMENT).expect("a constant"));
-    static ESCAPES: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(?s-u)\\(.)").expect("a constant"));
 
     let mut values = Vec::new();
     for assignment in ASSIGNMENTS.captures_iter(text) {
-        // The expression has one group for each kind of quotes, and one for no quotes. Only double
-        // quotes have escapes.
-        let literal = assignment.name("single").or(assignment.name("tick"));
-        let value = if let Some(escaped) = assignment.name("escaped") {
-            ESCAPES.replace_all(escaped.as_bytes(), decode_escape)
-        } else if let Some(literal) = literal {
-            Cow::Borrowed(literal.as_bytes())
-        } else if let Some(plain) = assignment.name("plain") {
-            Cow::Borrowed(plain.as_bytes().trim_ascii())
-        } else {
+        let Some(value) = read_env_value(&assignment) else {
             continue;
         };
         if !value.is_empty() && !is_common_setting(&value) {
@@ -119,6 +108,22 @@ pub fn from_env_file(text: &[u8]) -> Vec<SecretValue> {
         }
     }
     values
+}
+
+/// Returns the value of a match of [`ASSIGNMENT`], which has one group for each kind of quotes, and
+/// one for no quotes. `None` if none of the groups matched. Only double quotes have escapes.
+fn read_env_value<'t>(assignment: &Captures<'t>) -> Option<Cow<'t, [u8]>> {
+    static ESCAPES: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(?s-u)\\(.)").expect("a constant"));
+
+    if let Some(escaped) = assignment.name("escaped") {
+        return Some(ESCAPES.replace_all(escaped.as_bytes(), decode_escape));
+    }
+    if let Some(literal) = assignment.name("single").or(assignment.name("tick")) {
+        return Some(Cow::Borrowed(literal.as_bytes()));
+    }
+    let plain = assignment.name("plain")?;
+    Some(Cow::Borrowed(plain.as_bytes().trim_ascii()))
 }
 
 /// Returns the character of an escape in double quotes: a line break for `\n`, and the character
