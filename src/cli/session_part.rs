@@ -20,8 +20,11 @@ pub struct SessionPart {
 }
 
 impl SessionPart {
-    /// Selects the entries as [`resolve_range`] does. An empty range has no entries, which is not a
-    /// failure. `name` is the session's name in messages.
+    /// Selects the entries as [`resolve_range`] does. `name` is the session's name in messages.
+    ///
+    /// # Errors
+    /// If the session cannot be loaded, if `argument` names no entry, or if its range is empty.
+    /// Several sessions can be read with `last_count`, so that one without entries is no failure.
     pub fn select(
         source: &dyn ReadAt,
         name: &str,
@@ -33,7 +36,9 @@ impl SessionPart {
         let reader = EntryReader::new(&session, source);
         let is_included = match resolve_range(&reader, argument, last_count) {
             Ok(range) => range.mask(&session),
-            Err(ReferenceError::EmptyRange { .. }) => vec![false; session.entries.len()],
+            Err(ReferenceError::EmptyRange { .. }) if argument.is_none() => {
+                vec![false; session.entries.len()]
+            }
             Err(error) => return Err(reference_failure(name, error)),
         };
         Ok(SessionPart {

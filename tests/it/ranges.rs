@@ -233,7 +233,7 @@ fn grep_searches_only_the_range() {
             .count(),
         2
     );
-    assert_eq!(s.unchanged("grep paper ./two-branches.jsonl @..").code, 1);
+    assert_snapshot!(s.unchanged("grep paper ./two-branches.jsonl @..").fails(1), @"./two-branches.jsonl: @.. contains no entry (hint: a range begins after its first REF; `pisess path` lists the entries)");
     assert_snapshot!(s.unchanged("grep x ./two-branches.jsonl ./tour.jsonl start..").fails(2), @"start..: a range is a part of one session (hint: give one SESSION before the range; --last N applies to any number)");
     assert_snapshot!(s.unchanged("grep x --last 2 ./two-branches.jsonl start..").fails(2), @"a range cannot be combined with --last (hint: omit one of them)");
     assert_snapshot!(s.unchanged("grep x --follow ./two-branches.jsonl start..").fails(2), @"a range cannot be followed (hint: omit the range, or --follow)");

@@ -1466,8 +1466,7 @@ fn a_part_of_a_conversation_is_named_by_an_id_or_label() {
     assert_snapshot!(s.unchanged("stats ./two-branches.jsonl nothing").fails(2), @r#"./two-branches.jsonl: no entry or label "nothing" (hint: `nothing` is not a session, either: `pisess list --all` lists all sessions)"#);
     assert_snapshot!(s.unchanged("stats ./two-branches.jsonl ./tour.jsonl @..").fails(2), @"@..: a range is a part of one session (hint: give one SESSION before the range; --last N applies to any number)");
     assert_snapshot!(s.unchanged("stats ./two-branches.jsonl @ --last 2").fails(2), @"REF and ranges cannot be combined with --last (hint: omit one of them)");
-    let empty = s.unchanged("stats ./two-branches.jsonl @..");
-    assert_eq!(empty.stderr, "pisess: note: no entries in these sessions\n");
+    assert_snapshot!(s.unchanged("stats ./two-branches.jsonl @..").fails(1), @"./two-branches.jsonl: @.. contains no entry (hint: a range begins after its first REF; `pisess path` lists the entries)");
     let last = s.run("stats ./two-branches.jsonl ./tour.jsonl --last 1");
     assert!(
         last.contains("messages     2 (0 user, 2 assistant, 0 tool results)"),
