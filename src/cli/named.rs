@@ -3,7 +3,7 @@
 use crate::cli::candidates::{describe_candidates, describe_matches, shown_path};
 use crate::cli::foreign::{find_last_of_sources, resolve_foreign_id};
 use crate::cli::locate::{ArchiveScope, Scope, SessionStores, read_archive_facts};
-use crate::cli::output::{Failure, Ui, to_visible};
+use crate::cli::output::{Failure, Ui, to_visible, to_visible_line};
 use crate::cli::process::command_line::quote_word;
 use crate::cli::pruned::load_pruned_beside;
 use crate::cli::rollouts::{detect_file, retain_last_rollouts};
@@ -752,9 +752,7 @@ pub fn shown_title(session: &ListedSession) -> String {
 
 /// Returns a title on one line, as a list shows it.
 pub fn line_of_title(title: &Text, message_count: u32) -> String {
-    let title = display_title(title, message_count);
-    let words: Vec<&str> = title.split_whitespace().collect();
-    to_visible(&words.join(" "))
+    to_visible_line(&display_title(title, message_count))
 }
 
 /// Refuses to change all sessions below a directory that is suspiciously high: the root, a home

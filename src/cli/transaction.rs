@@ -19,7 +19,9 @@ use super::hook::HookEvent;
 use super::ids::Ids;
 use super::open::{Input, OpenSession};
 use crate::cli::options::WriteArgs;
-use crate::cli::output::{Column, Exit, Failure, Ui, plain_cell, to_visible, to_visible_lines};
+use crate::cli::output::{
+    Column, Exit, Failure, Ui, plain_cell, to_visible, to_visible_line, to_visible_lines,
+};
 use crate::cli::plan::{PlanTable, RowNoun};
 use crate::format::format_count;
 use crate::ops::IdSource;
@@ -808,6 +810,5 @@ fn all_text(content: Raw<'_>) -> Text<'_> {
 /// Returns the start of a text, escaped and on one line.
 fn visible_start(text: &Text) -> String {
     let start = text.head_whole(MAX_CONTENT_UNITS).into_string_lossy();
-    let words: Vec<&str> = start.split_whitespace().collect();
-    to_visible(&words.join(" "))
+    to_visible_line(&start)
 }

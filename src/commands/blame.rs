@@ -6,7 +6,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::open::Input;
 use crate::cli::output::{
     Cell, Clock, Column, Exit, Failure, Styles, Table, Ui, apply_style, plain_cell, to_visible,
-    truncate_end,
+    to_visible_line, truncate_end,
 };
 use crate::cli::sessions::SessionsArgs;
 use crate::format::changes::{DiffSign, classify_diff_line};
@@ -621,13 +621,13 @@ impl Writer {
     /// Returns the cells of a row after the lines: entry, session, time, title and user message.
     fn cells(&self, clock: &Clock, styles: &Styles) -> [Cell; 5] {
         let short_id = to_visible(id_suffix(&self.session_id, ID_SUFFIX_LEN));
-        let title = truncate_end(&on_one_line(&self.title), MAX_TITLE_WIDTH, "…");
+        let title = truncate_end(&to_visible_line(&self.title), MAX_TITLE_WIDTH, "…");
         [
             vec![(self.shown_entry(), styles.label)],
             vec![(short_id, styles.summary)],
             vec![(clock.format_time(self.time_ms), styles.dim)],
             plain_cell(title),
-            plain_cell(on_one_line(&self.prompt)),
+            plain_cell(to_visible_line(&self.prompt)),
         ]
     }
 
@@ -648,12 +648,6 @@ impl Writer {
             .str_or_null("promptId", self.prompt_id.as_deref())
             .str_or_null("prompt", prompt)
     }
-}
-
-/// Returns a text on one line.
-fn on_one_line(text: &str) -> String {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    to_visible(&words.join(" "))
 }
 
 /// The maximum width of a session's title, in columns. The user message follows it.

@@ -5,7 +5,7 @@ use crate::cli::guide::{Example, Guide};
 use crate::cli::navigation::writes_to_stdout;
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::options::WriteArgs;
-use crate::cli::output::{Exit, Failure, Ui, to_visible, truncate_end};
+use crate::cli::output::{Exit, Failure, Ui, to_visible, to_visible_line, truncate_end};
 use crate::format::format_count;
 use crate::load::LoadOptions;
 use crate::ops::edit::{EditAction, edit_entries};
@@ -215,10 +215,5 @@ fn read_text_start(open: &OpenSession, target: EntryIx) -> Result<String, Failur
     let text = open.entry_reader().with_entry(target, entry_text);
     let text = open.input.map_read_error(text)?;
     let text = text.to_string_lossy();
-    let words: Vec<&str> = text.split_whitespace().collect();
-    Ok(truncate_end(
-        &to_visible(&words.join(" ")),
-        MAX_TEXT_WIDTH,
-        "…",
-    ))
+    Ok(truncate_end(&to_visible_line(&text), MAX_TEXT_WIDTH, "…"))
 }

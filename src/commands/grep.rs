@@ -130,10 +130,11 @@ pub const GUIDE: Guide = Guide::new(&[
 /// `--full` prints the text of each matching entry, indented below its id and role. With `-C`, `-A`
 /// or `-B`, it also prints the text of the entries around the match; with `--failed`, the arguments
 /// of the call come first, unless the row shows them. `-o` prints only the matches. The row of a
-/// label ends with the id of the entry that it labels; with `--full`, that entry follows. `-l`
-/// prints the paths of sessions with a match, `-L` those without one. On a terminal, each path is
-/// followed by the title of the session; without SESSION, the end of the session's id replaces the
-/// path.
+/// label ends with the id of the entry that it labels; with `--full`, that entry follows.
+///
+/// `-l` prints the paths of sessions with a match, `-L` those without one, and `-c` the number of
+/// matching entries in each session. On a terminal, the title of the session ends each of these
+/// rows; without SESSION, the end of the session's id replaces the path.
 ///
 /// With `-C`, `-A` or `-B`, context follows the conversation, not the file: earlier messages above,
 /// later ones of the same branch below. Settings and bookkeeping (labels, names, the marks that

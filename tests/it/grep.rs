@@ -78,6 +78,24 @@ fn a_terminal_gets_headings_and_colours() {
     1a2b3c02:assistant: Tissue paper is light, washi is strong.
     1a2b3c04:user: Tissue paper then. How big?  (other branch)
     "#);
+    // A long working directory leaves 32 columns for the title.
+    let long_cwd = s.text("two-branches.jsonl").replacen(
+        "/kites",
+        "/projects/toys-and-games/outdoor/kites",
+        1,
+    );
+    s.put(
+        "long-cwd.jsonl",
+        long_cwd.replace(
+            "Which paper for a kite?",
+            "Which paper is best for a kite of two metres, or is it silk?",
+        ),
+    );
+    let narrow = s.pisess("grep --color never silk .").terminal(80);
+    assert_snapshot!(narrow.done(), @r#"
+    ./long-cwd.jsonl  2026-01-01 00:00  …s/outdoor/kites  Which paper i…
+    1a2b3c01:user: Which paper is best for a kite of two metres, or is it silk?
+    "#);
     let coloured = s
         .pisess("grep midnight ./tour.jsonl")
         .terminal(60)
@@ -619,6 +637,11 @@ fn the_newest_session_is_first_on_a_terminal() {
     ./a.jsonl  hello
     ./b.jsonl  hello
     ./c.jsonl  hello
+    ");
+    assert_snapshot!(on_terminal("grep -c --color never --sort path hello ."), @"
+    ./a.jsonl:1  hello
+    ./b.jsonl:1  hello
+    ./c.jsonl:1  hello
     ");
     assert_eq!(
         on_terminal("grep -l0 hello ."),

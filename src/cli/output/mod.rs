@@ -17,7 +17,7 @@ mod wrap;
 
 mod links;
 
-pub use crate::format::{to_visible, to_visible_cow, to_visible_lines};
+pub use crate::format::{to_visible, to_visible_cow, to_visible_line, to_visible_lines};
 pub use clock::Clock;
 pub(in crate::cli) use failure::FailureKind;
 pub use failure::{Exit, Failure};

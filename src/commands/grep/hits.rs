@@ -7,7 +7,7 @@ use crate::cli::named::{line_of_title, shown_title};
 use crate::cli::options::EntriesAround;
 use crate::cli::output::{
     Cell, Clock, Links, Styles, Ui, apply_style, display_width, push_styled, push_wrapped_line,
-    to_visible, to_visible_cow, to_visible_lines, truncate_end, truncate_start,
+    to_visible, to_visible_cow, to_visible_line, to_visible_lines, truncate_end, truncate_start,
 };
 use crate::cli::rollouts::Rollouts;
 use crate::cli::rows::entry::image_mark;
@@ -142,6 +142,8 @@ impl MatchPainter {
         };
         let styled_name = apply_style(&name, self.styles.summary);
         let linked_name = self.links.link_path(&styled_name, path);
+        let title = to_visible_line(title);
+
         let mut details = String::new();
         if let Some(time) = header.started_ms() {
             details += "  ";
@@ -149,15 +151,28 @@ impl MatchPainter {
         }
         if let Some(cwd) = &header.cwd {
             let cwd = abbreviate_home(&cwd.to_string_lossy(), home.as_deref());
+            let cwd = to_visible(&cwd);
+            let columns_before = display_width(&name) + display_width(&details) + 2;
             details += "  ";
-            details += &to_visible(&cwd);
+            details += &self.fit_directory(&cwd, columns_before, &title);
         }
         let columns_before = display_width(&name) + display_width(&details) + 2;
-        let title = self.fit_title(title, columns_before);
+        let title = self.fit_title(&title, columns_before);
+
         let details = apply_style(&details, self.styles.dim);
         let empty_line = if is_first { "" } else { "\n" };
         let heading = format!("{empty_line}{linked_name}{details}  {title}");
         format!("{}\n", heading.trim_end())
+    }
+
+    /// Returns the working directory for a heading. If it would leave the title less than
+    /// [`HEADING_TITLE_COLUMNS`], and less than the title needs, its start is cut off.
+    fn fit_directory(&self, cwd: &str, columns_before: usize, title: &str) -> String {
+        let title_columns = display_width(title).min(HEADING_TITLE_COLUMNS);
+        // Two spaces are between the columns.
+        let used_columns = columns_before + 2 + title_columns;
+        let room = self.width.saturating_sub(used_columns);
+        truncate_start(cwd, room.max(LEAST_DIRECTORY_COLUMNS), "…")
     }
 
     /// Whether the output has the title of a session with matches, other than in a row of `-l`.
@@ -175,12 +190,10 @@ impl MatchPainter {
         read_title(path, source).unwrap_or_default()
     }
 
-    /// Returns a title on one line, truncated to the columns of a row that `columns_before` leave.
+    /// Returns a title truncated to the columns of a row that `columns_before` leave.
     fn fit_title(&self, title: &str, columns_before: usize) -> String {
         let room = self.width.saturating_sub(columns_before);
-        let words: Vec<&str> = title.split_whitespace().collect();
-        let title = to_visible(&words.join(" "));
-        truncate_end(&title, room.max(LEAST_SNIPPET_COLUMNS), "…")
+        truncate_end(title, room.max(LEAST_SNIPPET_COLUMNS), "…")
     }
 
     /// Returns what separates the rows of two sessions without headings: an empty line between
@@ -622,9 +635,7 @@ impl MatchPainter {
         }
 
         // Two spaces are between the columns.
-        let name_width = display_width(&name) + 2;
-        let title_width = self.width.saturating_sub(name_width);
-        let title = truncate_end(&title, title_width.max(LEAST_SNIPPET_COLUMNS), "…");
+        let title = self.fit_title(&title, display_width(&name) + 2);
 
         let styled_name = apply_style(&name, self.styles.summary);
         let linked_name = self.links.link_path(&styled_name, path);
@@ -702,7 +713,7 @@ impl MatchPainter {
         let mut title = String::new();
         if self.lists_titles {
             let columns = display_width(&name) + display_width(&number) + 2;
-            title = self.fit_title(found.title, columns);
+            title = self.fit_title(&to_visible_line(found.title), columns);
         }
         let styled_name = apply_style(&name, style);
         let linked_name = self.links.link_path(&styled_name, found.path);
@@ -760,6 +771,12 @@ const OTHER_BRANCH_NOTE: &str = "  (other branch)";
 
 /// The minimum width of a snippet. A note that would leave less is left out.
 const LEAST_SNIPPET_COLUMNS: usize = 12;
+
+/// The width of the title in a heading, before more of the working directory is shown.
+const HEADING_TITLE_COLUMNS: usize = 32;
+
+/// The minimum width of the working directory in a heading: enough for the name of a project.
+const LEAST_DIRECTORY_COLUMNS: usize = 16;
 
 /// The indentation of the text of an entry.
 const TEXT_INDENT: usize = 4;

@@ -19,5 +19,5 @@ pub use clip::{clip, count_fitting, count_utf16, display_width, fitting_len, is_
 pub use marks::{is_block_mark, strip_emphasis, strip_links};
 pub use visible::{
     acts_on_terminal, escape_json, find_byte, is_printable_ascii, push_squeezed, push_visible,
-    push_visible_lines, to_visible, to_visible_cow, to_visible_lines,
+    push_visible_lines, to_visible, to_visible_cow, to_visible_line, to_visible_lines,
 };

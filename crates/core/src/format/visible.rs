@@ -23,6 +23,12 @@ pub fn to_visible_cow(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// Escapes a text as [`to_visible`] does, with each run of spaces, tabs and newlines as one space.
+pub fn to_visible_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    to_visible(&words.join(" "))
+}
+
 /// Appends a text, escaped as by [`to_visible`].
 pub fn push_visible(out: &mut String, text: &str) {
     if is_printable_ascii(text.as_bytes()) {
