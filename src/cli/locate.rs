@@ -10,6 +10,7 @@ use crate::load::names::{self, NameError, NamedSession, SearchRange, is_in_proje
 use crate::load::read_header;
 use crate::ops::archive::ArchiveFacts;
 use crate::session::Header;
+use crate::session::blobs::BlobStore;
 use crate::session::dialect::Dialect;
 use crate::session::period::Period;
 use foldhash::{HashMap, HashSet};
@@ -61,8 +62,8 @@ pub struct SessionStores {
     home: Option<PathBuf>,
     folder: PathBuf,
     stores: Vec<Store>,
-    /// The directory of oh-my-pi's blobs.
-    pub blobs: Option<PathBuf>,
+    /// Where oh-my-pi keeps its blobs.
+    pub blobs: BlobStore,
     workers: usize,
 }
 
@@ -79,7 +80,7 @@ impl SessionStores {
             home: ui.home().map(PathBuf::from),
             folder: project.to_owned(),
             stores: locate_stores(env, &OnDisk),
-            blobs: locate_blob_store(env, &OnDisk),
+            blobs: BlobStore::new(locate_blob_store(env, &OnDisk)),
             workers: ui.processor_count(),
         })
     }

@@ -6,7 +6,8 @@ use crate::agents::request::{self, Api, Model, Request, SkippedResults, WrittenB
 use crate::cli::given::parse_model;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::hook::{self, HookArgs};
-use crate::cli::open::{OpenSession, failure_with_hint};
+use crate::cli::locate::SessionStores;
+use crate::cli::open::{Input, OpenSession, failure_with_hint};
 use crate::cli::options::{LastArgs, parse_positive_amount};
 use crate::cli::output::{Exit, Failure, Ui};
 use crate::cli::process::run::ShellCommand;
@@ -18,6 +19,7 @@ use crate::ops::context_estimate::{
     PrunedPayloads, estimate_if_wrong, estimate_messages, estimate_unrecorded_part,
 };
 use crate::ops::context_parts::PartKey;
+use crate::session::blobs::BlobStore;
 use crate::session::entry::EntryIx;
 use crate::session::range::EntryRange;
 use crate::session::read::entry_reader::{Body, Context, ContextMessage, EntryReader};
@@ -189,9 +191,18 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return print_size(args, &open, &path, ui);
     }
 
-    let mut context = build_context(&open, &path, &range)?;
+    // A model gets the images that oh-my-pi keeps outside of the session. The agents' own formats
+    // refer to them, as the session does.
+    let is_for_model = request.is_some() || args.form == ContextFormat::Llm;
+    let blobs = if is_for_model {
+        SessionStores::locate(ui).blobs
+    } else {
+        BlobStore::default()
+    };
+    let reader = open.entry_reader().with_blobs(&blobs);
+    let mut context = build_context(&reader, &path, &range, &open.input)?;
     if args.tokens {
-        let tokens = estimate_messages(&context.messages, &open.entry_reader())
+        let tokens = estimate_messages(&context.messages, &reader)
             .map_err(|error| copy_failure(&open.input, error))?;
         return print_tokens(args, tokens, ui);
     }
@@ -199,11 +210,11 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         apply_hook(&hook, &mut context, &path, &open, ui)?;
     }
     if let Some(request) = request {
-        return print_request(&context, &request, &open, ui);
+        return print_request(&context, &request, &reader, &open, ui);
     }
     let print_result = match args.form {
         ContextFormat::Messages => print_messages(&context, &open, ui),
-        ContextFormat::Llm => print_for_model(&context, &open, &mut ui.verbatim_stdout()),
+        ContextFormat::Llm => print_for_model(&context, &reader, &mut ui.verbatim_stdout()),
         // The other formats are requests, which were printed above.
         _ => print_transcript(&context, &open, &mut ui.verbatim_stdout()),
     };
@@ -214,17 +225,16 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Builds the context at the end of a path, and returns it with the messages of a range. The
 /// entries outside of the range also shape the context, so it is always built of the whole path.
 fn build_context(
-    open: &OpenSession,
+    reader: &EntryReader,
     path: &[EntryIx],
     range: &EntryRange,
+    input: &Input,
 ) -> Result<Context, Failure> {
-    let built = open
-        .session
-        .agent()
-        .build_context(path, &open.entry_reader());
-    let mut context = built.map_err(|error| copy_failure(&open.input, error))?;
+    let session = reader.session();
+    let built = session.agent().build_context(path, reader);
+    let mut context = built.map_err(|error| copy_failure(input, error))?;
     if !range.is_whole_path() {
-        let is_in_range = range.mask(&open.session);
+        let is_in_range = range.mask(session);
         context
             .messages
             .retain(|message| is_in_range[message.entry.index()]);
@@ -392,10 +402,11 @@ impl Args {
 fn print_request(
     context: &Context,
     request: &Request,
+    reader: &EntryReader,
     open: &OpenSession,
     ui: &mut Ui,
 ) -> Result<Exit, Failure> {
-    let written = write_request(context, request, open, &mut ui.verbatim_stdout());
+    let written = write_request(context, request, reader, &mut ui.verbatim_stdout());
     let written = written.map_err(|error| copy_failure(&open.input, error))?;
     let Some(written) = written else {
         return Err(Failure::negative("the context has no message to send"));
@@ -416,10 +427,10 @@ fn print_request(
 fn write_request(
     context: &Context,
     request: &Request,
-    open: &OpenSession,
+    reader: &EntryReader,
     out: &mut dyn Write,
 ) -> io::Result<Option<WrittenBody>> {
-    let written = request::write_body(&context.messages, request, &open.entry_reader(), out)?;
+    let written = request::write_body(&context.messages, request, reader, out)?;
     if written.is_some() {
         out.write_all(b"\n")?;
         // The warnings about the request follow on standard error.
@@ -549,8 +560,8 @@ fn message_piece<'m>(session: &Session, message: &'m ContextMessage) -> Option<P
 }
 
 /// Prints the messages as a JSON array, with the roles of a model's API (`--as llm`).
-fn print_for_model(context: &Context, open: &OpenSession, out: &mut dyn Write) -> io::Result<()> {
-    let session = &open.session;
+fn print_for_model(context: &Context, reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
+    let session = reader.session();
     out.write_all(b"[")?;
     let mut is_first = true;
     let mut write_message = |json: &[u8]| {
@@ -560,9 +571,8 @@ fn print_for_model(context: &Context, open: &OpenSession, out: &mut dyn Write) -
         is_first = false;
         write_valid(out, json, session.is_utf8())
     };
-    let reader = open.entry_reader();
     let agent = session.agent();
-    agent.convert_for_model(&context.messages, &reader, &mut write_message)?;
+    agent.convert_for_model(&context.messages, reader, &mut write_message)?;
     out.write_all(b"]\n")
 }
 

@@ -8,7 +8,9 @@ use crate::cli::foreign::resolve_foreign_title;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::hook::{HookArgs, HookEvent};
 use crate::cli::ids::Ids;
-use crate::cli::locate::{agent_folder, stores_for_named_project, stores_for_recorded_project};
+use crate::cli::locate::{
+    SessionStores, agent_folder, stores_for_named_project, stores_for_recorded_project,
+};
 use crate::cli::named::name_argument;
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
@@ -22,6 +24,7 @@ use crate::ops::IdSource;
 use crate::ops::convert::convert_session;
 use crate::ops::fork::{Ancestors, ForkOptions, fork, fork_all, fork_subtree};
 use crate::ops::plan::NewSession;
+use crate::session::blobs::BlobStore;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Role};
 use crate::session::reference::{CURRENT_REFERENCE, Position};
@@ -259,8 +262,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 
     let mut ids = Ids::new(ui)?;
     let options = fork_options(args, &open, &mut ids, ui)?;
+    let blobs = SessionStores::locate(ui).blobs;
     let new_session = ids.with_id_source(ui, |id_source| {
-        let built = build_new_session(args, &open, fork_end.position, &options, id_source);
+        let built = build_new_session(args, &open, fork_end.position, blobs, &options, id_source);
         open.input.map_read_error(built)
     })?;
     let ready = ReadyFork {
@@ -411,11 +415,13 @@ fn require_user_message(
     Err(failure.with_hint(format!("the nearest one is {reference}^{{user}}")))
 }
 
-/// Builds the new session. If the target agent has another dialect, the copy is converted.
+/// Builds the new session. If the target agent has another dialect, the copy is converted; `blobs`
+/// has the images of oh-my-pi.
 fn build_new_session(
     args: &Args,
     open: &OpenSession,
     end: Position,
+    blobs: BlobStore,
     options: &ForkOptions,
     id_source: &mut IdSource,
 ) -> io::Result<NewSession> {
@@ -429,7 +435,7 @@ fn build_new_session(
         ..options.clone()
     };
     let copy = copy_entries(args, open, end, &options_of_copy, id_source)?;
-    convert_session(&open.entry_reader(), copy, options, id_source)
+    convert_session(&open.entry_reader(), copy, blobs, options, id_source)
 }
 
 /// Copies all branches of a session (`--branches`), the subtree of `end` (`--subtree`), or else the

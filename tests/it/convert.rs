@@ -5,6 +5,7 @@ use insta::assert_snapshot;
 use pisess::agents::convert::{self, KEPT_ENTRY_TYPE};
 use pisess::json::Raw;
 use pisess::load::{LoadOptions, load};
+use pisess::session::blobs::BlobStore;
 use pisess::session::dialect::Dialect;
 use pisess::session::entry::Kind;
 
@@ -395,6 +396,7 @@ fn type_of(entry: Raw) -> String {
 /// or is kept if only the first one writes the type, except for these.
 #[test]
 fn each_sample_comes_back_as_it_was() {
+    let no_blobs = BlobStore::default();
     let for_oh_my_pi = [
         ("system", KEPT_ENTRY_TYPE),
         ("session_info", "title_change"),
@@ -423,12 +425,12 @@ fn each_sample_comes_back_as_it_was() {
             if entry.get("parentId").is_none() {
                 continue;
             }
-            let there = convert::convert_entry(line.as_bytes(), to, None);
+            let there = convert::convert_entry(line.as_bytes(), to, None, &no_blobs);
             for key in ["id", "parentId", "timestamp"] {
                 let value = |entry: Raw| entry.get(key).map(|value| value.bytes().to_vec());
                 assert_eq!(value(Raw::from_checked(&there)), value(entry), "{line}");
             }
-            let back = convert::convert_entry(&there, from, None);
+            let back = convert::convert_entry(&there, from, None, &no_blobs);
             assert_eq!(String::from_utf8_lossy(&back), line);
 
             let own_type = type_of(entry);

@@ -6,6 +6,7 @@ mod append;
 mod archive;
 mod atif;
 mod blame;
+mod blobs;
 mod branches;
 mod check;
 #[cfg(target_os = "linux")]

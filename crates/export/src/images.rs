@@ -3,7 +3,7 @@
 use base64::Engine;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
-use pisess_core::session::blobs::is_blob_hash;
+use pisess_core::session::blobs::referenced_blob;
 use pisess_core::session::content::blocks_of_type;
 use pisess_json::Raw;
 
@@ -43,10 +43,7 @@ fn read_image(block: Raw) -> EntryImage {
     let encoded = data_text.to_string_lossy();
     // oh-my-pi keeps a large image in a file of its own, a blob, whose name is the hash of its
     // bytes.
-    let blob_hash = encoded
-        .strip_prefix("blob:sha256:")
-        .filter(|hash| is_blob_hash(hash));
-    let data = if let Some(hash) = blob_hash {
+    let data = if let Some(hash) = referenced_blob(&encoded) {
         ImageData::Blob(hash.to_owned())
     } else if let Some(bytes) = decode_base64(&encoded) {
         if bytes.is_empty() {

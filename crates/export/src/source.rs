@@ -9,6 +9,7 @@ use pisess_core::format::title::title_words;
 use pisess_core::ops::branches::find_branches;
 use pisess_core::ops::extract::write_part;
 use pisess_core::ops::plan::copy_all;
+use pisess_core::session::blobs::BlobStore;
 use pisess_core::session::content::blocks_of_type;
 use pisess_core::session::entry::{Entry, EntryIx, Flags, Kind, Slice};
 use pisess_core::session::list_stats::is_command;
@@ -40,6 +41,8 @@ pub struct Contents<'a> {
     pub session: &'a Session,
     /// The bytes of its file.
     pub file: &'a dyn ReadAt,
+    /// Where the images are that oh-my-pi keeps outside of its sessions.
+    pub blobs: BlobStore,
     /// The exported entries, in file order.
     pub entries: Vec<EntryIx>,
     /// The leaf, or if it is not exported, its nearest ancestor that is. `None` if there is none.
@@ -177,6 +180,7 @@ impl<'a> Contents<'a> {
         let mut contents = Contents {
             session,
             file,
+            blobs: BlobStore::default(),
             entries: Vec::new(),
             leaf: part.path_range().end.entry(),
             cuts: Cuts::default(),
@@ -196,6 +200,11 @@ impl<'a> Contents<'a> {
         // the leaf again.
         contents.apply_cuts(Cuts::default());
         contents
+    }
+
+    /// Returns a reader of the exported entries, with their images.
+    pub fn entry_reader(&self) -> EntryReader<'_> {
+        EntryReader::new(self.session, self.file).with_blobs(&self.blobs)
     }
 
     /// Replaces the cuts by those that the user requested. Computes again what depends on the
@@ -690,7 +699,7 @@ impl<'a> ContentsReader<'a> {
     pub fn new(contents: &'a Contents<'a>) -> ContentsReader<'a> {
         ContentsReader {
             contents,
-            reader: EntryReader::new(contents.session, contents.file),
+            reader: contents.entry_reader(),
             call_reader: EntryReader::new(contents.session, contents.file),
         }
     }

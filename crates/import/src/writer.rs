@@ -11,6 +11,7 @@ use crate::returned::EntryParts;
 use foldhash::{HashMap, HashSet};
 use memchr::memchr;
 use pisess_core::agents::convert;
+use pisess_core::session::blobs::BlobStore;
 use pisess_core::session::dialect::Dialect;
 use pisess_json::edit::Edit as LineEdit;
 use pisess_json::outline::Outlined;
@@ -376,7 +377,8 @@ impl<'o> EntryWriter<'o> {
         match output.agent {
             Dialect::OhMyPi => {
                 let line = line.concat();
-                let converted = convert::convert_entry(&line, Dialect::OhMyPi, None);
+                let no_blobs = BlobStore::default();
+                let converted = convert::convert_entry(&line, Dialect::OhMyPi, None, &no_blobs);
                 (output.emit)(offset, &[&converted])
             }
             Dialect::Pi => (output.emit)(offset, line),

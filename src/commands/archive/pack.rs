@@ -327,7 +327,7 @@ impl Packer<'_> {
             sources.push(Source::from_file(companion.name, &file));
         }
 
-        let Some(blob_store) = &self.stores.blobs else {
+        let Some(blob_store) = self.stores.blobs.folder() else {
             return Ok(sources);
         };
         let blobs = find_existing_blobs(blob_hashes, blob_store).map_err(|error| {

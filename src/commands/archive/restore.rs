@@ -145,7 +145,7 @@ fn find_targets<'a>(
 ) -> Result<Vec<RestoreTarget<'a>>, Failure> {
     let mut targets = Vec::new();
     for member in &open.archive.members {
-        let Some(path) = restore_path(&member.name, session, stores.blobs.as_deref()) else {
+        let Some(path) = restore_path(&member.name, session, stores.blobs.folder()) else {
             let failure = Failure::invalid(format_args!(
                 "{}: it contains a file without a place, {:?}",
                 open.name, member.name

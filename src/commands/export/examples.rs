@@ -6,6 +6,7 @@ use super::session::{load_options, remove_secrets};
 use super::sub_agents::open_session;
 use super::{Args, WRITE_BUFFER, find_sessions};
 use crate::agents::request::write_example;
+use crate::cli::locate::SessionStores;
 use crate::cli::named::name_argument;
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
@@ -18,6 +19,7 @@ use crate::format::format_count;
 use crate::ops::branches::find_branches;
 use crate::ops::plan::copy_all;
 use crate::session::Session;
+use crate::session::blobs::BlobStore;
 use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::range::EntryRange;
 use crate::session::reference::Position;
@@ -72,7 +74,7 @@ impl Sources<'_> {
 /// conversations without a user message are left out.
 pub fn export_examples(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let sources = Sources::from_args(args)?;
-    let mut writer = ExampleWriter::new(args, &sources);
+    let mut writer = ExampleWriter::new(args, &sources, ui);
     // All lines are written to a temporary file first, so that a failure leaves no partial output.
     let lines = store::spool_written(&mut |out| {
         writer.write_sessions(&sources, out, ui);
@@ -101,6 +103,8 @@ struct ExampleWriter<'a> {
     count: usize,
     /// The number of conversations left out so far, because they have no user message.
     without_question: usize,
+    /// Where the images are that oh-my-pi keeps outside of its sessions.
+    blobs: BlobStore,
     /// With `--redact`, the secrets to remove from the sessions.
     secrets: Option<SharedSecrets>,
     /// With `--redact`, the secrets removed from the sessions so far.
@@ -116,13 +120,14 @@ struct ExampleWriter<'a> {
 
 impl<'a> ExampleWriter<'a> {
     /// Returns a writer that has written nothing yet.
-    fn new(args: &'a Args, sources: &Sources<'a>) -> ExampleWriter<'a> {
+    fn new(args: &'a Args, sources: &Sources<'a>, ui: &Ui) -> ExampleWriter<'a> {
         ExampleWriter {
             args,
             reference: sources.reference,
             is_single_session: sources.is_single_session(),
             count: 0,
             without_question: 0,
+            blobs: SessionStores::locate(ui).blobs,
             secrets: None,
             removed: None,
             first_input: None,
@@ -345,8 +350,8 @@ impl<'a> ExampleWriter<'a> {
             // Without the compaction entries, the agent builds the context of the whole path.
             path.retain(|&ix| session.entry(ix).kind != Kind::Compaction);
         }
-        let reader = open.entry_reader();
-        let mut context = session.agent().build_context(&path, &reader)?;
+        let new_reader = || open.entry_reader().with_blobs(&self.blobs);
+        let mut context = session.agent().build_context(&path, &new_reader())?;
         if !range.is_whole_path() {
             let is_in_range = range.mask(session);
             context
@@ -354,7 +359,7 @@ impl<'a> ExampleWriter<'a> {
                 .retain(|message| is_in_range[message.entry.index()]);
         }
         let messages = &context.messages;
-        let is_written = write_example(messages, || open.entry_reader(), open.worker_count(), out)?;
+        let is_written = write_example(messages, new_reader, open.worker_count(), out)?;
         if is_written {
             out.write_all(b"\n")?;
         }

@@ -16,6 +16,7 @@ use crate::export::source::{Contents, ExportedPart};
 use crate::export::static_html::write_static_page;
 use crate::export::verify::Rendition;
 use crate::ops::plan::copy_all;
+use crate::session::blobs::BlobStore;
 use crate::session::range::EntryRange;
 use pisess_json::write::Object;
 use pisess_store::{self as store, Committed, Fill, Glance, ReadAt, StoreError};
@@ -276,12 +277,14 @@ impl Exporter<'_> {
     }
 
     /// Returns the contents of the sub-agents that have steps. Ids must be unique in a trajectory:
-    /// the second sub-agent with an id gets the suffix `-2`, the third `-3`, and so on.
-    fn sub_agent_contents(&self) -> Vec<SubAgent<'_>> {
+    /// the second sub-agent with an id gets the suffix `-2`, the third `-3`, and so on. `blobs` has
+    /// the images of oh-my-pi.
+    fn sub_agent_contents(&self, blobs: &BlobStore) -> Vec<SubAgent<'_>> {
         let mut agents: Vec<SubAgent> = Vec::new();
         for OpenSession { input, session, .. } in self.agents {
             let path = ExportedPart::Range(EntryRange::path_to(session.leaf.into()));
-            let contents = Contents::new(session, input.source(), path);
+            let mut contents = Contents::new(session, input.source(), path);
+            contents.blobs = blobs.clone();
             if !has_steps(&contents) {
                 continue;
             }
@@ -311,7 +314,7 @@ impl Exporter<'_> {
             Rendition::Markdown => write_document(contents, self.workers, &mut out)?,
             Rendition::Trajectory => {
                 let path = path_text(self.session);
-                let agents = self.sub_agent_contents();
+                let agents = self.sub_agent_contents(&contents.blobs);
                 write_trajectory(contents, &path, &agents, self.workers, &mut out)?
             }
             Rendition::StaticPage => write_static_page(contents, self.workers, &mut out)?,

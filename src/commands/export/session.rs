@@ -5,6 +5,7 @@ use super::directory::{Batch, same_file_name_failure};
 use super::exporter::Exporter;
 use super::output_path::output_path;
 use super::sub_agents::{AgentRedaction, list_sub_agents, open_sub_agents};
+use crate::cli::locate::SessionStores;
 use crate::cli::open::{Input, OpenSession};
 use crate::cli::output::{Exit, Failure, Ui, to_visible};
 use crate::cli::pruned::{load_pruned, requests_with_pruned};
@@ -199,6 +200,7 @@ fn load_contents<'a>(
 ) -> Result<Contents<'a>, Failure> {
     let part = resolve_part(args, format, open, ui)?;
     let mut contents = Contents::new(&open.session, open.input.source(), part);
+    contents.blobs = SessionStores::locate(ui).blobs;
     contents.requests = requests_with_pruned(open, part.request_scope());
     contents.is_redacted = args.redact;
     if format == Rendition::Page {

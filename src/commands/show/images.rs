@@ -4,9 +4,10 @@ use crate::cli::locate::SessionStores;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Failure, Ui, to_visible};
 use crate::export::images::{EntryImage, ImageData, image_suffix, read_images};
+use crate::session::blobs::BlobStore;
 use crate::session::entry::{EntryIx, Flags};
 use pisess_json::write::Object;
-use pisess_store::{self as store, Glance, NewFolder, ReadAt};
+use pisess_store::{self as store, NewFolder};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -73,8 +74,8 @@ struct ImageWriter<'a> {
     open: &'a OpenSession,
     folder: &'a Path,
     json: bool,
-    /// The directory in which oh-my-pi keeps images.
-    blobs: Option<PathBuf>,
+    /// Where oh-my-pi keeps images.
+    blobs: BlobStore,
     /// The directory, once an image is to be written. Dropping it removes a new directory.
     new_folder: Option<NewFolder>,
     written_count: usize,
@@ -90,7 +91,7 @@ impl ImageWriter<'_> {
     ) -> Result<(), Failure> {
         let EntryImage { media_type, data } = image;
         let file_stem = &name.file_stem;
-        let bytes = match load_bytes(data, self.blobs.as_deref()) {
+        let bytes = match load_bytes(data, &self.blobs) {
             Ok(bytes) => bytes,
             Err(reason) => {
                 ui.warn(&format!("image {file_stem} is skipped: {reason}"));
@@ -181,24 +182,15 @@ fn is_safe_in_file_name(text: &str) -> bool {
 }
 
 /// Returns the bytes of an image, or the reason why they are not available.
-fn load_bytes(data: ImageData, blobs: Option<&Path>) -> Result<Vec<u8>, String> {
-    let hash = match data {
-        ImageData::Stored(bytes) => return Ok(bytes),
-        ImageData::Missing => return Err("it has no data".to_owned()),
-        ImageData::Invalid => return Err("its data is not base64".to_owned()),
-        ImageData::Blob(hash) => hash,
-    };
-    let Some(blobs) = blobs else {
-        return Err("the directory of blobs is not known".to_owned());
-    };
-    read_blob(&blobs.join(hash)).map_err(|error| format!("its blob cannot be read: {error}"))
-}
-
-fn read_blob(path: &Path) -> io::Result<Vec<u8>> {
-    let file = Glance::open(path).map_err(io::Error::other)?;
-    let mut bytes = vec![0; file.len() as usize];
-    file.read_exact_at(&mut bytes, 0)?;
-    Ok(bytes)
+fn load_bytes(data: ImageData, blobs: &BlobStore) -> Result<Vec<u8>, String> {
+    match data {
+        ImageData::Stored(bytes) => Ok(bytes),
+        ImageData::Missing => Err("it has no data".to_owned()),
+        ImageData::Invalid => Err("its data is not base64".to_owned()),
+        ImageData::Blob(hash) => blobs
+            .read(&hash)
+            .map_err(|error| format!("its blob cannot be read: {error}")),
+    }
 }
 
 /// Creates the file of an image. An existing file with the same content is left as it is.

@@ -13,7 +13,7 @@ use crate::ops::Refusal;
 use crate::ops::list::ListedSession;
 use crate::ops::prune::pruned_file;
 use crate::session::Header;
-use crate::session::blobs::{blob_hashes, is_blob_hash};
+use crate::session::blobs::{blob_hashes, has_hash, is_blob_hash};
 use crate::session::read::line_chunks::for_each_line;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -167,10 +167,6 @@ pub fn is_blob_content(name: &str, content: &mut dyn Read) -> io::Result<bool> {
     Ok(name
         .strip_prefix(BLOB)
         .is_some_and(|hash| has_hash(hasher, hash)))
-}
-
-fn has_hash(hasher: Sha256, hash: &str) -> bool {
-    format!("{:x}", hasher.finalize()).eq_ignore_ascii_case(hash)
 }
 
 /// Whether an archive name is that of a blob, which several sessions may share.

@@ -15,6 +15,7 @@ use crate::ops::chain::Chain;
 use crate::ops::fork::{Ancestors, ForkOptions, StoredTitle, build_head_for, fork_subtree};
 use crate::ops::plan::{NewSession, NewSessionEntry};
 use crate::ops::rows::find_edits;
+use crate::session::blobs::BlobStore;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::read::entry_reader::EntryReader;
@@ -27,9 +28,11 @@ use pisess_json::text::Text;
 use std::io;
 
 /// Returns `new`, a fork as a session of the same agent, converted to a session of the other agent.
+/// `blobs` has the images of oh-my-pi.
 pub fn convert_session(
     reader: &EntryReader,
     new: NewSession,
+    blobs: BlobStore,
     options: &ForkOptions,
     id_source: &mut IdSource,
 ) -> io::Result<NewSession> {
@@ -64,6 +67,7 @@ pub fn convert_session(
         head_lines,
         leaf: converted.leaf,
         entries: Some(converted.entries),
+        blobs,
     })
 }
 

@@ -15,6 +15,7 @@ use crate::agents::oh_my_pi::native;
 use crate::agents::oh_my_pi::title::title_line;
 use crate::ops::plan::{CopyParent, NewSession, NewSessionEntry};
 use crate::session::Session;
+use crate::session::blobs::BlobStore;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::labels::Labels;
 use crate::session::read::entry_reader::EntryReader;
@@ -167,6 +168,7 @@ fn finish_fork(
         timestamp,
         leaf: chain.parent,
         entries: Some(entries),
+        blobs: BlobStore::default(),
     }
 }
 
@@ -198,6 +200,7 @@ pub fn fork_all(session: &Session, options: &ForkOptions, id_source: &IdSource) 
         leaf: session.leaf.map(|leaf| session.id(leaf).into_owned()),
         // Without a list, the bytes after the header are copied as they are.
         entries: None,
+        blobs: BlobStore::default(),
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::agents::convert;
 use crate::agents::pi::edits::ContextEdit;
 use crate::ops::patched::PieceTable;
+use crate::session::blobs::BlobStore;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Span};
 use crate::session::read::entry_reader::EntryReader;
@@ -72,6 +73,8 @@ pub struct NewSession {
     /// The entries, in this order. `None` means every line after the header of the source,
     /// migrated.
     pub entries: Option<Vec<NewSessionEntry>>,
+    /// Where the images of oh-my-pi are, if entries are converted to those of pi.
+    pub blobs: BlobStore,
 }
 
 /// An entry of a [`NewSession`].
@@ -235,7 +238,7 @@ impl NewSession {
                 continue;
             }
             let mut line = Vec::new();
-            entry.write(&reader, &mut line)?;
+            entry.write(&reader, &self.blobs, &mut line)?;
             changed_lines.push(line);
         }
         Ok(PlannedLines {
@@ -272,7 +275,7 @@ impl NewSession {
             Some(entries) => {
                 let reader = EntryReader::new(session, source);
                 for entry in entries {
-                    entry.write(&reader, out)?;
+                    entry.write(&reader, &self.blobs, out)?;
                     out.write_all(b"\n")?;
                 }
             }
@@ -310,8 +313,13 @@ impl NewSessionEntry {
 
     /// Writes the line of the entry in the new file, without a newline. A copy first gets its new
     /// links: its parent and, for a compaction, its first kept entry. Then it is converted to the
-    /// format of the other agent, if this is requested.
-    pub fn write(&self, reader: &EntryReader, out: &mut dyn Write) -> io::Result<()> {
+    /// format of the other agent, if this is requested. `blobs` has the images of oh-my-pi.
+    pub fn write(
+        &self,
+        reader: &EntryReader,
+        blobs: &BlobStore,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
         match self {
             NewSessionEntry::New(new) => out.write_all(&new.line),
             NewSessionEntry::Copied {
@@ -331,7 +339,8 @@ impl NewSessionEntry {
                     let Some(dialect) = target_dialect else {
                         return out.write_all(&line);
                     };
-                    let converted = convert::convert_entry(&line, *dialect, edit_content.as_ref());
+                    let converted =
+                        convert::convert_entry(&line, *dialect, edit_content.as_ref(), blobs);
                     out.write_all(&converted)
                 })?
             }
@@ -445,6 +454,7 @@ mod tests {
             head_lines: vec![b"{}".to_vec()],
             leaf: None,
             entries: None,
+            blobs: BlobStore::default(),
         };
         let mut out = Vec::new();
         new.write(&session, &source, &mut out).unwrap();

@@ -1,6 +1,93 @@
-//! References to the blobs of oh-my-pi: payloads that it keeps outside of its sessions.
+//! The blobs of oh-my-pi: payloads that it keeps outside of its sessions, in files named by the
+//! SHA-256 of their bytes. It moves nearly every image there.
 
+use super::content::{ConvertedBlock, convert_blocks, is_block};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use memchr::memmem;
+use pisess_json::Raw;
+use pisess_json::edit::with_member;
+use pisess_json::string::encode_to_vec;
+use pisess_json::text::Text;
+use pisess_store::{Glance, ReadAt};
+use sha2::{Digest, Sha256};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// What a string begins with that refers to a blob. The hash follows.
+const REFERENCE_PREFIX: &str = "blob:sha256:";
+
+/// The directory of oh-my-pi's blobs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BlobStore {
+    /// `None` if it is not known. Then the store has no blobs.
+    folder: Option<PathBuf>,
+}
+
+impl BlobStore {
+    /// Returns the store in a directory; `None` if the directory is not known.
+    pub fn new(folder: Option<PathBuf>) -> BlobStore {
+        BlobStore { folder }
+    }
+
+    /// Returns the directory; `None` if it is not known.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    /// Returns the bytes of a blob.
+    ///
+    /// # Errors
+    /// If the directory is not known, if the blob cannot be read, or if its content has another
+    /// hash.
+    pub fn read(&self, hash: &str) -> io::Result<Vec<u8>> {
+        let Some(folder) = self.folder() else {
+            return Err(io::Error::other("the directory of blobs is not known"));
+        };
+        let file = Glance::open(&folder.join(hash)).map_err(io::Error::other)?;
+        let bytes = file.read_range(0..file.len())?;
+        let mut hasher = Sha256::new();
+        hasher.update(&bytes);
+        if !has_hash(hasher, hash) {
+            return Err(io::Error::other("its content has another hash"));
+        }
+        Ok(bytes)
+    }
+}
+
+/// Returns the block of an image with its data in it, in base64, in place of the reference to its
+/// blob. `None` if the block is no image of a blob, or if the blob cannot be read.
+pub fn inline_image(block: Raw, blobs: &BlobStore) -> Option<Vec<u8>> {
+    if !is_block(block, "image") {
+        return None;
+    }
+    let data = block.get_text("data")?;
+    let data = std::str::from_utf8(data.as_bytes()).ok()?;
+    let hash = referenced_blob(data)?;
+    let bytes = blobs.read(hash).ok()?;
+    let encoded = Text::from(STANDARD.encode(bytes));
+    Some(with_member(block, "data", &encode_to_vec(&encoded)))
+}
+
+/// Returns content with the images of its blobs, as [`inline_image`] returns each. `None` if no
+/// block changes.
+pub fn inline_images(content: Raw, blobs: &BlobStore) -> Option<Vec<u8>> {
+    convert_blocks(content, |block| match inline_image(block, blobs) {
+        Some(inlined) => ConvertedBlock::Changed(inlined),
+        None => ConvertedBlock::Same,
+    })
+}
+
+/// Whether what was hashed has this hash, in hex.
+pub fn has_hash(hasher: Sha256, hash: &str) -> bool {
+    format!("{:x}", hasher.finalize()).eq_ignore_ascii_case(hash)
+}
+
+/// Returns the hash of the blob to which a string refers. `None` if the string is no reference.
+pub fn referenced_blob(text: &str) -> Option<&str> {
+    text.strip_prefix(REFERENCE_PREFIX)
+        .filter(|hash| is_blob_hash(hash))
+}
 
 /// Returns the hashes of the blobs that a line refers to, in order and with repetitions.
 ///

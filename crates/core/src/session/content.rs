@@ -6,6 +6,7 @@
 use pisess_json::text::{self, Text};
 use pisess_json::write::{Object, array};
 use pisess_json::{Malformed, Raw, Scanner, js, string};
+use std::borrow::Cow;
 
 /// Finds several members of an object in one walk; of a repeated key, the last. The result is in
 /// the order of `names`.
@@ -17,6 +18,40 @@ pub fn find_members<'a, const N: usize>(object: Raw<'a>, names: [&str; N]) -> [O
         }
     }
     found
+}
+
+/// A block of a message's content after its conversion.
+pub enum ConvertedBlock {
+    /// The block stays the same.
+    Same,
+    /// What replaces the block, as JSON.
+    Changed(Vec<u8>),
+    /// The block is left out.
+    Dropped,
+}
+
+/// Returns content with its blocks converted by `convert`; `None` if all blocks stay the same.
+pub fn convert_blocks<'a>(
+    content: Raw<'a>,
+    convert: impl Fn(Raw<'a>) -> ConvertedBlock,
+) -> Option<Vec<u8>> {
+    let mut has_changed = false;
+    let mut blocks = Vec::new();
+    for block in content.items() {
+        match convert(block) {
+            ConvertedBlock::Same => blocks.push(Cow::Borrowed(block.bytes())),
+            ConvertedBlock::Changed(changed) => {
+                blocks.push(Cow::Owned(changed));
+                has_changed = true;
+            }
+            ConvertedBlock::Dropped => has_changed = true,
+        }
+    }
+    if has_changed {
+        Some(array(blocks))
+    } else {
+        None
+    }
 }
 
 /// Calls `visit` for each item of an array, with the members of the item that have these names, in

@@ -87,8 +87,8 @@ impl<'a> StepMaker<'a> {
             contents,
             path_name,
             sub_agents,
-            reader: EntryReader::new(contents.session, contents.file),
-            result_reader: EntryReader::new(contents.session, contents.file),
+            reader: contents.entry_reader(),
+            result_reader: contents.entry_reader(),
         }
     }
 

@@ -1,9 +1,9 @@
 //! Converts entries of pi to those of oh-my-pi.
 
 use super::Converted;
-use super::{ConvertedBlock, convert_blocks, start_entry};
+use super::start_entry;
 use crate::agents::pi::edits::{ContextEdit, LoadedEdit, replace_content};
-use crate::session::content::{has_truthy, is_block};
+use crate::session::content::{ConvertedBlock, convert_blocks, has_truthy, is_block};
 use crate::session::entry::Role;
 use pisess_json::Raw;
 use pisess_json::edit::with_member;

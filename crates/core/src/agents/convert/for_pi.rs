@@ -1,10 +1,11 @@
 //! Converts entries of oh-my-pi to those of pi.
 
 use super::Converted;
-use super::{ConvertedBlock, POSITION_KEYS, convert_blocks, start_entry};
+use super::{POSITION_KEYS, start_entry};
 use crate::agents::oh_my_pi::llm::convert_non_turn;
 use crate::agents::oh_my_pi::message::{is_transient, sendable_content};
-use crate::session::content::{has_truthy, is_block, text_block};
+use crate::session::blobs::{BlobStore, inline_image};
+use crate::session::content::{ConvertedBlock, convert_blocks, has_truthy, is_block, text_block};
 use crate::session::entry::Role;
 use pisess_json::Raw;
 use pisess_json::edit::with_member;
@@ -14,7 +15,7 @@ use pisess_json::write::{Object, array};
 /// Converts a message of oh-my-pi; `None` if it is the same in pi. A message in a role that pi does
 /// not have becomes a custom message. If it was outside of the context, it is kept as a custom
 /// entry, which is not sent either.
-pub(super) fn convert_message(entry: Raw) -> Option<Converted> {
+pub(super) fn convert_message(entry: Raw, blobs: &BlobStore) -> Option<Converted> {
     let message = entry.get("message")?;
     let role = Role::from_member(message.get("role"));
     match role {
@@ -28,12 +29,13 @@ pub(super) fn convert_message(entry: Raw) -> Option<Converted> {
             Some(Converted::Kept(note))
         }
         Role::Developer | Role::FileMention | Role::PythonExecution => {
-            let line = as_custom_message(entry, message, role);
+            let line = as_custom_message(entry, message, role, blobs);
             Some(Converted::Counterpart(line))
         }
         _ => {
             // The message is the same in pi if no block changes.
-            let content = convert_blocks(message.get("content")?, convert_block)?;
+            let convert = |block| convert_block(block, blobs);
+            let content = convert_blocks(message.get("content")?, convert)?;
             let converted = with_member(message, "content", &content);
             let line = with_member(entry, "message", &converted);
             Some(Converted::Counterpart(line))
@@ -44,7 +46,7 @@ pub(super) fn convert_message(entry: Raw) -> Option<Converted> {
 /// Converts a message in a role that pi does not have to a custom message. Its `customType` is the
 /// role. Its content is what oh-my-pi would send to the model, in blocks that pi has; a block
 /// without counterpart stays the same. It has the position of `entry` in the tree.
-fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
+fn as_custom_message(entry: Raw, message: Raw, role: Role, blobs: &BlobStore) -> Vec<u8> {
     let mut blocks = Vec::new();
     // oh-my-pi may send one such message as several, whose blocks are joined here.
     for sent_message in convert_non_turn(message) {
@@ -55,7 +57,7 @@ fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
             blocks.push(text_block(&text));
         }
         for block in content.items() {
-            blocks.push(match convert_block(block) {
+            blocks.push(match convert_block(block, blobs) {
                 ConvertedBlock::Changed(changed) => changed,
                 ConvertedBlock::Same | ConvertedBlock::Dropped => block.bytes().to_vec(),
             });
@@ -75,9 +77,12 @@ fn as_custom_message(entry: Raw, message: Raw, role: Role) -> Vec<u8> {
 
 /// Converts a block of content. Redacted thinking is a kind of thinking in pi.
 ///
-/// An image in oh-my-pi's blob store, outside of the session, becomes a text, because pi cannot
-/// send it.
-fn convert_block(block: Raw) -> ConvertedBlock {
+/// An image in a blob of oh-my-pi, outside of the session, is put into the block, because pi has no
+/// blobs. If the blob cannot be read, a text takes the place of the image.
+fn convert_block(block: Raw, blobs: &BlobStore) -> ConvertedBlock {
+    if let Some(inlined) = inline_image(block, blobs) {
+        return ConvertedBlock::Changed(inlined);
+    }
     let is_kept_outside = |data: Text| data.as_bytes().starts_with(b"blob:");
     if is_block(block, "image") && block.get_text("data").is_some_and(is_kept_outside) {
         let mime = block.get_text("mimeType").unwrap_or_default().to_string();
@@ -102,7 +107,7 @@ fn convert_block(block: Raw) -> ConvertedBlock {
 
 /// Converts a custom message; `None` if it is the same in pi. A message that oh-my-pi would not
 /// send is kept as a custom entry, which pi does not send either.
-pub(super) fn convert_custom_message(entry: Raw) -> Option<Converted> {
+pub(super) fn convert_custom_message(entry: Raw, blobs: &BlobStore) -> Option<Converted> {
     if is_transient(entry) {
         return Some(Converted::Kept(
             "a note that oh-my-pi leaves out when it opens the session again",
@@ -111,7 +116,7 @@ pub(super) fn convert_custom_message(entry: Raw) -> Option<Converted> {
     let Some(content) = sendable_content(entry) else {
         return Some(Converted::Kept("a custom message without content"));
     };
-    let converted_content = convert_blocks(content, convert_block)?;
+    let converted_content = convert_blocks(content, |block| convert_block(block, blobs))?;
     let line = with_member(entry, "content", &converted_content);
     Some(Converted::Counterpart(line))
 }

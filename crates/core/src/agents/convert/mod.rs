@@ -16,12 +16,13 @@ mod for_oh_my_pi;
 mod for_pi;
 
 use crate::agents::pi::edits::LoadedEdit;
+use crate::session::blobs::BlobStore;
 use crate::session::content;
 use crate::session::dialect::Dialect;
 use crate::session::entry::Kind;
 use pisess_json::Raw;
 use pisess_json::edit::{Edit as LineEdit, with_member};
-use pisess_json::write::{Object, array};
+use pisess_json::write::Object;
 use std::borrow::Cow;
 
 /// The `customType` of entries that keep an original without a counterpart.
@@ -50,8 +51,13 @@ enum Converted {
 
 /// Converts the line of an entry for the other agent, `to`. If it was converted from an entry of
 /// `to` before, the original is returned. `edit` is the change that pi makes to the entry for its
-/// context, if there is one.
-pub fn convert_entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&LoadedEdit>) -> Cow<'a, [u8]> {
+/// context, if there is one. `blobs` has the images of entries of oh-my-pi.
+pub fn convert_entry<'a>(
+    line: &'a [u8],
+    to: Dialect,
+    edit: Option<&LoadedEdit>,
+    blobs: &BlobStore,
+) -> Cow<'a, [u8]> {
     let bytes = line.trim_ascii();
     let entry = Raw::from_checked(bytes);
     if let Some(original) = restore_original(entry, to) {
@@ -61,7 +67,7 @@ pub fn convert_entry<'a>(line: &'a [u8], to: Dialect, edit: Option<&LoadedEdit>)
     let kind = Kind::from_member(entry.get("type"));
     let renamed = rename_agent_keys(kind, entry, to);
     let entry_to_convert = renamed.as_deref().map_or(entry, Raw::from_checked);
-    let converted = find_counterpart(kind, entry_to_convert, to, edit);
+    let converted = find_counterpart(kind, entry_to_convert, to, edit, blobs);
 
     // The original is stored as it was before any key was renamed.
     let from = other_agent(to);
@@ -126,13 +132,14 @@ fn find_counterpart(
     entry: Raw,
     to: Dialect,
     edit: Option<&LoadedEdit>,
+    blobs: &BlobStore,
 ) -> Option<Converted> {
     use Converted::Counterpart;
     use Dialect::{OhMyPi, Pi};
     match (kind, to) {
-        (Kind::Message, Pi) => for_pi::convert_message(entry),
+        (Kind::Message, Pi) => for_pi::convert_message(entry, blobs),
         (Kind::Message, OhMyPi) => for_oh_my_pi::convert_message(entry, edit),
-        (Kind::CustomMessage, Pi) => for_pi::convert_custom_message(entry),
+        (Kind::CustomMessage, Pi) => for_pi::convert_custom_message(entry, blobs),
         (Kind::CustomMessage, OhMyPi) => for_oh_my_pi::convert_custom_message(entry, edit),
         (Kind::ModelChange, Pi) => for_pi::convert_model_change(entry),
 
@@ -169,40 +176,6 @@ fn start_entry(kind: &str, placed_as: Raw) -> Object {
     Object::new()
         .str("type", kind)
         .copy_members(placed_as, &POSITION_KEYS)
-}
-
-/// A block of a message's content after its conversion.
-enum ConvertedBlock {
-    /// The other agent has the same block.
-    Same,
-    /// The counterpart of the block, as JSON.
-    Changed(Vec<u8>),
-    /// The other agent has no such block, and it is left out.
-    Dropped,
-}
-
-/// Returns content with its blocks converted by `convert`; `None` if all blocks stay the same.
-fn convert_blocks<'a>(
-    content: Raw<'a>,
-    convert: impl Fn(Raw<'a>) -> ConvertedBlock,
-) -> Option<Vec<u8>> {
-    let mut has_changed = false;
-    let mut blocks = Vec::new();
-    for block in content.items() {
-        match convert(block) {
-            ConvertedBlock::Same => blocks.push(Cow::Borrowed(block.bytes())),
-            ConvertedBlock::Changed(changed) => {
-                blocks.push(Cow::Owned(changed));
-                has_changed = true;
-            }
-            ConvertedBlock::Dropped => has_changed = true,
-        }
-    }
-    if has_changed {
-        Some(array(blocks))
-    } else {
-        None
-    }
 }
 
 /// Returns the agent from which an entry is converted for the agent `to`.

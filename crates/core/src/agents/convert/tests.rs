@@ -4,7 +4,8 @@ use super::*;
 use crate::agents::pi::edits::ContextEdit;
 
 fn to(line: &str, to: Dialect) -> String {
-    String::from_utf8(convert_entry(line.as_bytes(), to, None).into_owned()).unwrap()
+    String::from_utf8(convert_entry(line.as_bytes(), to, None, &BlobStore::default()).into_owned())
+        .unwrap()
 }
 
 /// An entry with the common fields.
@@ -192,8 +193,16 @@ fn each_entry_comes_back_as_it_was() {
 #[test]
 fn an_edit_is_applied_to_the_entry_that_it_edits() {
     let entry_of = |line: &str, edit| {
-        String::from_utf8(convert_entry(line.as_bytes(), Dialect::OhMyPi, Some(&edit)).into_owned())
-            .unwrap()
+        String::from_utf8(
+            convert_entry(
+                line.as_bytes(),
+                Dialect::OhMyPi,
+                Some(&edit),
+                &BlobStore::default(),
+            )
+            .into_owned(),
+        )
+        .unwrap()
     };
     let answer = message(r#""role":"assistant","content":[],"stopReason":"stop""#);
     let omitted = entry_of(&answer, ContextEdit::Omit);

@@ -1,10 +1,12 @@
 //! Reads the lines of single entries from the file, by their location.
 
 use crate::session::Session;
+use crate::session::blobs::{BlobStore, blob_hashes, inline_images};
 use crate::session::entry::{EntryIx, Role, Span};
 use crate::session::file_calls::FileCall;
 use crate::session::read::batches::{BatchSize, split_batches};
 use pisess_json::Raw;
+use pisess_json::edit::with_member;
 use pisess_store::workers::{Pool, Spent, in_order};
 use pisess_store::{PageBuffer, ReadAt, shorter};
 use std::cell::RefCell;
@@ -24,6 +26,9 @@ pub struct EntryReader<'a> {
     source: &'a dyn ReadAt,
     /// Values to replace, in file order; their spans do not overlap.
     replacements: &'a [Replacement<'a>],
+    /// Where the images are that oh-my-pi keeps outside of its sessions; `None` if entries and
+    /// messages are read without them.
+    blobs: Option<&'a BlobStore>,
     window: RefCell<Window>,
 }
 
@@ -129,6 +134,7 @@ impl<'a> EntryReader<'a> {
             session,
             source,
             replacements: &[],
+            blobs: None,
             window: RefCell::default(),
         }
     }
@@ -138,6 +144,15 @@ impl<'a> EntryReader<'a> {
     pub fn with_replacements(self, replacements: &'a [Replacement<'a>]) -> Self {
         EntryReader {
             replacements,
+            ..self
+        }
+    }
+
+    /// Returns a reader that reads entries and messages of oh-my-pi as the agent does: with the
+    /// images that it keeps in blobs. Lines stay as they are in the file.
+    pub fn with_blobs(self, blobs: &'a BlobStore) -> Self {
+        EntryReader {
+            blobs: Some(blobs),
             ..self
         }
     }
@@ -168,7 +183,11 @@ impl<'a> EntryReader<'a> {
 
     /// Calls `inspect` with the JSON object of an entry.
     pub fn with_entry<T>(&self, ix: EntryIx, inspect: impl FnOnce(Raw) -> T) -> io::Result<T> {
-        self.with_line(ix, |line| inspect(Raw::from_checked(line.trim_ascii())))
+        self.with_line(ix, |line| {
+            let entry = Raw::from_checked(line.trim_ascii());
+            let inlined = self.inline_images_of_entry(entry);
+            inspect(inlined.as_deref().map_or(entry, Raw::from_checked))
+        })
     }
 
     /// Calls `inspect` with the `message` of an entry's line, or `null` if it has none.
@@ -176,11 +195,46 @@ impl<'a> EntryReader<'a> {
         if let Some(span) = self.session.message_span(ix)
             && !self.session.needs_migration(ix)
         {
-            return self.with_stored(span, |message| inspect(Raw::from_checked(message)));
+            return self.with_stored(span, |message| {
+                let message = Raw::from_checked(message);
+                let inlined = self.inline_images(message);
+                inspect(inlined.as_deref().map_or(message, Raw::from_checked))
+            });
         }
         self.with_entry(ix, |entry| {
             inspect(entry.get("message").unwrap_or(Raw::NULL))
         })
+    }
+
+    /// Returns an entry with the images of its blobs. `None` if it has none, or if this reader
+    /// reads no blobs.
+    fn inline_images_of_entry(&self, entry: Raw) -> Option<Vec<u8>> {
+        self.blobs_for(entry)?;
+        match entry.get("message") {
+            Some(message) => {
+                let inlined = self.inline_images(message)?;
+                Some(with_member(entry, "message", &inlined))
+            }
+            // The content of a custom message is in the entry.
+            None => self.inline_images(entry),
+        }
+    }
+
+    /// Returns an object, which may have `content`, with the images of its blobs. `None` if it has
+    /// none, or if this reader reads no blobs.
+    fn inline_images(&self, object: Raw) -> Option<Vec<u8>> {
+        let blobs = self.blobs_for(object)?;
+        let content = inline_images(object.get("content")?, blobs)?;
+        Some(with_member(object, "content", &content))
+    }
+
+    /// Returns the blobs if an object refers to one. Most do not, so this is found out without
+    /// parsing the object.
+    fn blobs_for(&self, object: Raw) -> Option<&'a BlobStore> {
+        let blobs = self.blobs?;
+        let mut hashes = blob_hashes(object.bytes());
+        let has_reference = hashes.next().is_some();
+        if has_reference { Some(blobs) } else { None }
     }
 
     /// Returns the bytes of a line as they are in the file.
