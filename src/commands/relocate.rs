@@ -105,7 +105,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     {
         report_new_session("moved", &path, ui);
     }
-    if args.moved_from.is_some() && !has_moves && exit == Exit::Done {
+    if !has_moves && exit == Exit::Done {
         ui.print_status("no session of that directory in the stores");
     }
     Ok(exit)
@@ -226,7 +226,8 @@ fn plan_moves(
     }
     if let [old] = sessions {
         let moves = plan_moves_of_named_folder(old, dir, mover, ui)?;
-        if !moves.is_empty() {
+        // A directory is no session, even if no stored session belongs to it.
+        if !moves.is_empty() || old.is_dir() {
             return Ok(moves);
         }
     }

@@ -266,8 +266,17 @@ fn sessions_move_to_a_directory_below_the_old_one() {
         let folder = format!(".pi/agent/sessions/--{}--", folder_name(&h.s, cwd));
         assert!(h.exists(&folder), "{folder}");
     }
-    let again = h.run("relocate --moved-from ./old ./old/app");
-    assert_snapshot!(again, @"2> pisess: no session of that directory in the stores");
+    for repeated in [
+        "relocate --moved-from ./old ./old/app",
+        "relocate ./old ./old/app",
+    ] {
+        let again = h.run(repeated);
+        assert_eq!(again.code, 0, "{repeated}");
+        assert_eq!(
+            again.stderr, "pisess: no session of that directory in the stores\n",
+            "{repeated}"
+        );
+    }
 }
 
 /// A directory cannot be renamed to a link.
