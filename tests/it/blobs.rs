@@ -100,6 +100,28 @@ fn requests_and_exports_have_the_images_of_oh_my_pi() {
     }
 }
 
+/// oh-my-pi may keep the older conversation as pictures, in a compaction.
+#[test]
+fn a_request_has_the_pictures_of_a_compaction() {
+    let s = home();
+    let frame = format!(
+        r#"{{"data":"blob:sha256:{HASH}","mimeType":"image/png","cols":80,"rows":40,"chars":9}}"#
+    );
+    let archive = format!(r#"{{"frames":[{frame}],"totalChars":9,"truncatedChars":0}}"#);
+    let compaction = format!(
+        r#"{{"type":"compaction","id":"c1","parentId":"a3","timestamp":"2026-01-01T00:00:03.000Z","summary":"Kites.","firstKeptEntryId":"c1","tokensBefore":9,"preserveData":{{"snapcompact":{archive}}}}}"#
+    );
+    s.put("omp.jsonl", s.text("omp.jsonl") + &compaction + "\n");
+    let request = "context --as anthropic --model x/y ./omp.jsonl";
+    let without_blob = run_at_home(&s, request);
+    let note = "1 archived image frame unavailable here";
+    assert!(without_blob.contains(note), "{without_blob}");
+    put_blob(&s, &BYTES);
+    let with_frame = run_at_home(&s, request);
+    assert_eq!(with_frame.matches(ENCODED).count(), 1, "{with_frame}");
+    assert!(!with_frame.contains(note), "{with_frame}");
+}
+
 /// The agent's own messages refer to the blob, as the session does.
 #[test]
 fn context_without_a_format_keeps_the_references() {

@@ -55,18 +55,24 @@ impl BlobStore {
     }
 }
 
-/// Returns the block of an image with its data in it, in base64, in place of the reference to its
-/// blob. `None` if the block is no image of a blob, or if the blob cannot be read.
+/// Returns the block of an image with its data in it. `None` if the block is no image of a blob, or
+/// if the blob cannot be read.
 pub fn inline_image(block: Raw, blobs: &BlobStore) -> Option<Vec<u8>> {
     if !is_block(block, "image") {
         return None;
     }
-    let data = block.get_text("data")?;
+    inline_data(block, blobs)
+}
+
+/// Returns an image, which is an object, with its `data` in base64 in place of the reference to its
+/// blob. `None` if `data` is no such reference, or if the blob cannot be read.
+fn inline_data(image: Raw, blobs: &BlobStore) -> Option<Vec<u8>> {
+    let data = image.get_text("data")?;
     let data = std::str::from_utf8(data.as_bytes()).ok()?;
     let hash = referenced_blob(data)?;
     let bytes = blobs.read(hash).ok()?;
     let encoded = Text::from(STANDARD.encode(bytes));
-    Some(with_member(block, "data", &encode_to_vec(&encoded)))
+    Some(with_member(image, "data", &encode_to_vec(&encoded)))
 }
 
 /// Returns content with the images of its blobs, as [`inline_image`] returns each. `None` if no
@@ -76,6 +82,22 @@ pub fn inline_images(content: Raw, blobs: &BlobStore) -> Option<Vec<u8>> {
         Some(inlined) => ConvertedBlock::Changed(inlined),
         None => ConvertedBlock::Same,
     })
+}
+
+/// Returns a compaction of oh-my-pi with its pictures of the older conversation, its frames, which
+/// are in `preserveData.snapcompact.frames`. `None` if no frame changes.
+pub fn inline_frames(compaction: Raw, blobs: &BlobStore) -> Option<Vec<u8>> {
+    let preserved = compaction.get("preserveData")?;
+    let archive = preserved.get("snapcompact")?;
+    let frames = convert_blocks(archive.get("frames")?, |frame| {
+        match inline_data(frame, blobs) {
+            Some(inlined) => ConvertedBlock::Changed(inlined),
+            None => ConvertedBlock::Same,
+        }
+    })?;
+    let archive = with_member(archive, "frames", &frames);
+    let preserved = with_member(preserved, "snapcompact", &archive);
+    Some(with_member(compaction, "preserveData", &preserved))
 }
 
 /// Whether what was hashed has this hash, in hex.

@@ -1,8 +1,8 @@
 //! The archive of a snapcompact compaction (a kind of oh-my-pi's compactions): old history as text,
 //! and as pictures of text, which are called frames.
 //!
-//! A model receives pictures up to a limit in bytes. Pictures that the agent moved into its blob
-//! store are not read. They count as missing, as they do for the agent if the blob is missing.
+//! A model receives pictures up to a limit in bytes. A picture that is still a reference to a blob is
+//! missing: either the blob could not be read, or the reader of entries reads no blobs.
 
 use super::data_url::elide_data_urls;
 use super::message::non_empty_text;
@@ -66,7 +66,7 @@ struct Frame<'a> {
     /// The length of its data in UTF-16 units. The agent counts these as bytes, which is the same
     /// for base64.
     bytes: usize,
-    /// Whether the agent moved the data into its blob store.
+    /// Whether the data is in a blob that was not read.
     is_blob: bool,
     /// Whether an older version truncated the data while saving.
     is_cut: bool,
@@ -247,8 +247,7 @@ impl<'a> SnapcompactArchive<'a> {
     }
 
     /// Decides which pictures the model receives: from the newest to the oldest, each that still
-    /// fits into the budget in bytes. A picture in the agent's blob store, which is not read, is
-    /// never shown.
+    /// fits into the budget in bytes. A picture whose blob was not read is never shown.
     fn select_frames(&self, budget: usize) -> Vec<SelectedFrame<'a>> {
         let mut used_bytes = 0;
         let mut selected = Vec::with_capacity(self.frames.len());
@@ -306,13 +305,13 @@ fn is_one_gap(selected: &SelectedFrame, next: &SelectedFrame) -> bool {
 }
 
 /// Returns the note that replaces a gap, which is a run of pictures that are left out for the same
-/// reason: they are in the blob store, or they exceed the budget.
+/// reason: their blobs were not read, or they exceed the budget.
 fn gap_note(gap: &[SelectedFrame]) -> String {
     let plural_suffix = if gap.len() == 1 { "" } else { "s" };
     let count = js::group_digits(gap.len() as f64);
     // A gap has at least one picture, and all have the reason of the first.
-    let is_in_blob_store = gap[0].frame.is_blob;
-    if is_in_blob_store {
+    let are_in_blobs = gap[0].frame.is_blob;
+    if are_in_blobs {
         return format!(
             "-------------- {count} archived image frame{plural_suffix} unavailable here --------------"
         );

@@ -119,8 +119,8 @@ impl ContextBuilder<'_> {
         reset: Option<usize>,
     ) -> io::Result<()> {
         let ix = self.path[compaction_index];
-        let bytes = self.reader.read_line(ix)?;
-        let line = Raw::from_checked(bytes.trim_ascii());
+        let bytes = self.reader.with_entry(ix, |entry| entry.bytes().to_vec())?;
+        let line = Raw::from_checked(&bytes);
         let preserved = line.get("preserveData").unwrap_or(Raw::NULL);
         let openai_payload = build_openai_payload(preserved);
         let anthropic_payload = native::anthropic_payload(preserved);

@@ -1,7 +1,7 @@
 //! Reads the lines of single entries from the file, by their location.
 
 use crate::session::Session;
-use crate::session::blobs::{BlobStore, blob_hashes, inline_images};
+use crate::session::blobs::{BlobStore, blob_hashes, inline_frames, inline_images};
 use crate::session::entry::{EntryIx, Role, Span};
 use crate::session::file_calls::FileCall;
 use crate::session::read::batches::{BatchSize, split_batches};
@@ -209,15 +209,16 @@ impl<'a> EntryReader<'a> {
     /// Returns an entry with the images of its blobs. `None` if it has none, or if this reader
     /// reads no blobs.
     fn inline_images_of_entry(&self, entry: Raw) -> Option<Vec<u8>> {
-        self.blobs_for(entry)?;
-        match entry.get("message") {
-            Some(message) => {
-                let inlined = self.inline_images(message)?;
-                Some(with_member(entry, "message", &inlined))
-            }
-            // The content of a custom message is in the entry.
-            None => self.inline_images(entry),
+        let blobs = self.blobs_for(entry)?;
+        if let Some(message) = entry.get("message") {
+            let inlined = self.inline_images(message)?;
+            return Some(with_member(entry, "message", &inlined));
         }
+        if entry.get("preserveData").is_some() {
+            return inline_frames(entry, blobs);
+        }
+        // The content of a custom message is in the entry.
+        self.inline_images(entry)
     }
 
     /// Returns an object, which may have `content`, with the images of its blobs. `None` if it has
