@@ -37,19 +37,12 @@ struct PrunedSession {
     alternatives: Alternatives,
 }
 
-/// Prunes or restores many sessions, one after another. All are written before anything is printed,
-/// so that a closed pipe does not end the command half done. A failure does not stop the others. A
-/// session that was found by a search is skipped if it may be open in an agent.
+/// Prunes or restores many sessions. All are written before anything is printed, so that a closed
+/// pipe does not end the command half done. A failure does not stop the others. A session that was
+/// found by a search is skipped if it may be open in an agent.
 pub fn prune_sessions(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     refuse_single_options(args)?;
-    let filter = SessionFilter {
-        before_ms: match &args.older_than {
-            Some(time) => Some(period::parse_time_option("--older-than", time, ui)?.start),
-            None => None,
-        },
-        only_empty: false,
-        larger_than: args.larger_than,
-    };
+    let filter = session_filter(args, ui)?;
     let FoundSessions {
         files, failures, ..
     } = find_sessions(args, ui)?;
@@ -58,55 +51,21 @@ pub fn prune_sessions(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         worst_exit = worst_exit.max(ui.report_failure(failure));
     }
 
-    let given = args.values.read_values(None, ui)?;
-    let secrets = if args.secrets {
-        let stdout_is = ui.stdout_predicate();
-        let open_chosen = |path: &Path| {
-            let input = Input::open_path(path, stdout_is).ok()?;
-            is_chosen(path, &input, filter).then_some(input)
-        };
-        SharedSecrets::recognize_in(&files, given, open_chosen, ui)
-    } else {
-        SharedSecrets::given_only(given)
-    };
-    let has_files = !files.is_empty();
-    let mut sessions = Vec::new();
-    let mut skipped = Vec::new();
-    let progress = ui.start_progress(&files);
-    for file in &files {
-        let result = prune_file(file, args, &secrets, filter, ui);
-        progress.advance();
-        match result {
-            Ok(Some(session)) => {
-                worst_exit = worst_exit.max(session.exit);
-                sessions.push(session);
-            }
-            Ok(None) => {}
-            Err(failure) => {
-                // A search also finds files that are not sessions, or that no longer exist.
-                let is_no_session = failure.is_transcript() || failure.is_missing_file;
-                if !file.is_given && is_no_session {
-                    continue;
-                }
-                if !file.is_given && failure.exit() == Exit::Busy {
-                    skipped.push(failure);
-                    continue;
-                }
-                worst_exit = worst_exit.max(ui.report_failure(&failure));
-            }
-        }
-    }
-    // This clears the progress bar before anything is printed.
-    drop(progress);
-    warn_of_skipped(&skipped, ui);
+    let secrets = find_secrets(args, &files, filter, ui)?;
+    let pruned = prune_files(&files, args, &secrets, filter, ui);
+    warn_of_skipped(&pruned.skipped, ui);
+    worst_exit = worst_exit.max(pruned.worst_exit);
+    let has_skipped = !pruned.skipped.is_empty();
     // A skipped session may contain a secret, so the command must not succeed.
-    if args.secrets && !skipped.is_empty() {
+    if args.secrets && has_skipped {
         worst_exit = worst_exit.max(Exit::Busy);
     }
-    if has_files && sessions.is_empty() && skipped.is_empty() && worst_exit == Exit::Done {
+
+    let has_filtered_all = !files.is_empty() && pruned.sessions.is_empty() && !has_skipped;
+    if has_filtered_all && worst_exit == Exit::Done {
         ui.print_status("no sessions to prune (hint: omit --older-than and --larger-than)");
     }
-    let printed = report_sessions(&sessions, args, ui);
+    let printed = report_sessions(&pruned.sessions, args, ui);
     if args.secrets && args.all {
         note_unsearched(
             "`pisess redact --check --all --source all` finds their secrets",
@@ -114,6 +73,95 @@ pub fn prune_sessions(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         );
     }
     worst_exit.or_print_failure(printed)
+}
+
+/// Returns the filter of `--older-than` and `--larger-than`.
+fn session_filter(args: &Args, ui: &Ui) -> Result<SessionFilter, Failure> {
+    let before_ms = match &args.older_than {
+        Some(time) => Some(period::parse_time_option("--older-than", time, ui)?.start),
+        None => None,
+    };
+    Ok(SessionFilter {
+        before_ms,
+        only_empty: false,
+        larger_than: args.larger_than,
+    })
+}
+
+/// Returns the secrets to take out of each session. With `--secrets`, a secret that is recognized in
+/// one of the files that the filter chooses is taken out of all of them. Without it, these are the
+/// values that the user gave.
+fn find_secrets(
+    args: &Args,
+    files: &[FoundFile],
+    filter: SessionFilter,
+    ui: &mut Ui,
+) -> Result<SharedSecrets, Failure> {
+    let given = args.values.read_values(None, ui)?;
+    if !args.secrets {
+        return Ok(SharedSecrets::given_only(given));
+    }
+    let stdout_is = ui.stdout_predicate();
+    let open_chosen = |path: &Path| {
+        let input = Input::open_path(path, stdout_is).ok()?;
+        is_chosen(path, &input, filter).then_some(input)
+    };
+    Ok(SharedSecrets::recognize_in(files, given, open_chosen, ui))
+}
+
+/// The results for many sessions.
+struct PrunedFiles {
+    sessions: Vec<PrunedSession>,
+    /// The failures of the sessions that were skipped, because an agent may have them open.
+    skipped: Vec<Failure>,
+    /// The worst exit code of a session that failed, in whole or after it was written.
+    worst_exit: Exit,
+}
+
+/// Prunes or restores the sessions that the filter chooses, one after another, and reports those
+/// that fail.
+fn prune_files(
+    files: &[FoundFile],
+    args: &Args,
+    secrets: &SharedSecrets,
+    filter: SessionFilter,
+    ui: &mut Ui,
+) -> PrunedFiles {
+    let mut pruned = PrunedFiles {
+        sessions: Vec::new(),
+        skipped: Vec::new(),
+        worst_exit: Exit::Done,
+    };
+    // The progress bar is cleared at the end, before anything is printed.
+    let progress = ui.start_progress(files);
+    for file in files {
+        let result = prune_file(file, args, secrets, filter, ui);
+        progress.advance();
+        let failure = match result {
+            Ok(Some(session)) => {
+                pruned.worst_exit = pruned.worst_exit.max(session.exit);
+                pruned.sessions.push(session);
+                continue;
+            }
+            Ok(None) => continue,
+            Err(failure) => failure,
+        };
+        if file.is_given {
+            pruned.worst_exit = pruned.worst_exit.max(ui.report_failure(&failure));
+            continue;
+        }
+        // A search also finds files that are not sessions, or that no longer exist.
+        let is_no_session = failure.is_transcript() || failure.is_missing_file;
+        if is_no_session {
+            continue;
+        }
+        if failure.exit() == Exit::Busy {
+            pruned.skipped.push(failure);
+        } else {
+            pruned.worst_exit = pruned.worst_exit.max(ui.report_failure(&failure));
+        }
+    }
+    pruned
 }
 
 /// Refuses options that apply to a single session.
