@@ -357,19 +357,29 @@ fn prune_single(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failur
         job.prune(ui)?
     };
     // With --secrets, SESSION.pruned was purged together with the rewrite.
-    if !args.purge || args.secrets || exit != Exit::Done {
+    let remains_to_purge = args.purge && !args.secrets;
+    if !remains_to_purge || exit != Exit::Done {
         return Ok(exit);
     }
     if is_dry_run {
         ui.print_status("with --purge, nothing of it could be restored");
         return Ok(exit);
     }
+    purge_pruned(&job, args, &secrets, ui)
+}
 
-    // The session was rewritten, so it is opened again for the removal.
+/// Removes what `job` has pruned for good.
+fn purge_pruned(
+    job: &PruneJob,
+    args: &Args,
+    secrets: &SharedSecrets,
+    ui: &mut Ui,
+) -> Result<Exit, Failure> {
+    // The session was rewritten, so it is opened again.
     let input = Input::open_path(&job.target, ui.stdout_predicate())?;
     let pruned_open = OpenSession::load(input, LoadOptions::default())?;
     let purge_job = PruneJob {
-        task: args.task(&secrets),
+        task: args.task(secrets),
         write: &args.write,
         open: &pruned_open,
         side_file: job.side_file.clone(),
@@ -377,8 +387,8 @@ fn prune_single(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failur
         is_named: true,
         is_purged: true,
     };
-    let name = job.open.input.name.clone();
+    let name = &job.open.input.name;
     purge_job
         .purge(ui)
-        .map_err(|failure| failure.after_writing(&name))
+        .map_err(|failure| failure.after_writing(name))
 }

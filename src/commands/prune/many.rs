@@ -37,6 +37,13 @@ struct PrunedSession {
     alternatives: Alternatives,
 }
 
+impl PrunedSession {
+    /// Whether parts of the session were removed or restored; with `-n`, whether they would be.
+    fn would_change(&self) -> bool {
+        !self.report.outcome.is_empty()
+    }
+}
+
 /// Prunes or restores many sessions. All are written before anything is printed, so that a closed
 /// pipe does not end the command half done. A failure does not stop the others. A session that was
 /// found by a search is skipped if it may be open in an agent.
@@ -443,30 +450,14 @@ fn print_plan(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result<()
         Column::text("session size"),
     ];
     let mut table = PlanTable::new(&columns, SESSIONS);
-    let mut planned_count = 0;
-    let mut size_before = 0;
-    let mut size_after = 0;
-    let mut alternatives = Alternatives::default();
+    let mut totals = PlanTotals::default();
     for session in sessions {
-        let outcome = &session.report.outcome;
-        let purge = if args.purge {
-            Purge::Planned
-        } else {
-            Purge::NotRequested
-        };
-        outcome
-            .secrets
-            .report_remaining(&session.report.target.to_string_lossy(), purge, ui);
-        size_before += session.size_before;
-        size_after += session.size_after;
-        alternatives.add(&session.alternatives);
-        let would_change = !outcome.is_empty();
-        if would_change {
-            planned_count += 1;
-        }
+        report_remaining_secrets(session, args, ui);
+        totals.add(session);
         if args.write.change.json {
             ui.print_json(&session.report.to_json(true))?;
-        } else if would_change {
+        } else if session.would_change() {
+            let outcome = &session.report.outcome;
             let cells = vec![
                 path_cell(&session.report.target, ui),
                 plain_cell(outcome.describe()),
@@ -480,33 +471,83 @@ fn print_plan(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result<()
         return Ok(());
     }
 
-    let part = part_of_all(planned_count, sessions.len());
-    let summary = if args.restore {
-        format!("{part} would be restored")
-    } else if planned_count == 0 {
-        format!(
-            "nothing would be removed from {}",
-            count_sessions(sessions.len())
-        )
-    } else {
-        let sizes = describe_sizes(size_before, size_after);
-        format!("{part} would be pruned; {sizes}")
-    };
+    let summary = totals.describe(args.restore);
     if args.write.change.json {
         ui.print_status(&summary);
     } else {
         ui.print(&(summary + "\n"))?;
     }
-    alternatives.report(size_before, size_before - size_after, ui);
-    let needs_recursion = !args.recursive
-        && sessions.iter().any(|session| {
-            !session.report.outcome.is_empty()
-                && is_in_subfolder(&args.sessions, &session.report.target)
-        });
+    let removed_bytes = totals.size_before - totals.size_after;
+    totals
+        .alternatives
+        .report(totals.size_before, removed_bytes, ui);
+    warn_of_subfolders(sessions, args, ui);
+    Ok(())
+}
+
+/// Reports the secrets that would stay in a session, because they cannot be taken out.
+fn report_remaining_secrets(session: &PrunedSession, args: &Args, ui: &mut Ui) {
+    let purge = if args.purge {
+        Purge::Planned
+    } else {
+        Purge::NotRequested
+    };
+    let target = session.report.target.to_string_lossy();
+    let secrets = &session.report.outcome.secrets;
+    secrets.report_remaining(&target, purge, ui);
+}
+
+/// Warns if a planned session is in a subdirectory of an argument: the command without `-n` prunes
+/// it only with `-r`.
+fn warn_of_subfolders(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) {
+    if args.recursive {
+        return;
+    }
+    let needs_recursion = sessions.iter().any(|session| {
+        session.would_change() && is_in_subfolder(&args.sessions, &session.report.target)
+    });
     if needs_recursion {
         ui.warn(NEEDS_RECURSION);
     }
-    Ok(())
+}
+
+/// The sums of a plan for many sessions.
+#[derive(Default)]
+struct PlanTotals {
+    session_count: usize,
+    /// The number of sessions that would change.
+    changed_count: usize,
+    /// The size of all sessions, and their size after the change, in bytes.
+    size_before: usize,
+    size_after: usize,
+    /// The numbers of bytes that other options would remove.
+    alternatives: Alternatives,
+}
+
+impl PlanTotals {
+    fn add(&mut self, session: &PrunedSession) {
+        self.session_count += 1;
+        if session.would_change() {
+            self.changed_count += 1;
+        }
+        self.size_before += session.size_before;
+        self.size_after += session.size_after;
+        self.alternatives.add(&session.alternatives);
+    }
+
+    /// Returns the sums in words, such as `2 of 40 sessions would be pruned; 4.2 MB to 1.1 MB`.
+    fn describe(&self, is_restore: bool) -> String {
+        let part = part_of_all(self.changed_count, self.session_count);
+        if is_restore {
+            format!("{part} would be restored")
+        } else if self.changed_count == 0 {
+            let sessions = count_sessions(self.session_count);
+            format!("nothing would be removed from {sessions}")
+        } else {
+            let sizes = describe_sizes(self.size_before, self.size_after);
+            format!("{part} would be pruned; {sizes}")
+        }
+    }
 }
 
 /// Returns the sizes of sessions before and after a change: `4.2 MB to 1.1 MB`.
