@@ -62,28 +62,24 @@ pub fn export_session(
     };
     let open = OpenSession::from_input(input, options, ui)?;
     let mut contents = load_contents(args, format, &open, ui)?;
-    let agents = if format == Rendition::Trajectory {
+    let mut agents = Vec::new();
+    if format == Rendition::Trajectory {
         let redaction = match (secrets, &mut removed_secrets) {
             (Some(secrets), Some(removed)) => Some(AgentRedaction { secrets, removed }),
             _ => None,
         };
-        open_sub_agents(&open.input, args, redaction, ui)?
-    } else {
-        Vec::new()
-    };
+        agents = open_sub_agents(&open.input, args, redaction, ui)?;
+    }
 
+    let is_from_directory = batch.is_some();
     contents.apply_cuts(args.cuts());
-    let output = output_path(args, format, &contents, &open.input, batch.is_some(), ui);
+    let output = output_path(args, format, &contents, &open.input, is_from_directory, ui);
+    if let Some(batch) = &mut batch {
+        reserve_output(batch, &output, path)?;
+    }
     if output == Path::new("-") && ui.stdout_is_terminal() {
         contents.display = Display::Terminal;
     }
-    if let Some(batch) = &mut batch {
-        let is_new_output = batch.outputs.insert(output.clone());
-        if !is_new_output {
-            return Err(same_file_name_failure(path));
-        }
-    }
-    let is_from_directory = batch.is_some();
     if format != Rendition::Page {
         warn_of_other_branches(&contents, batch, ui);
     }
@@ -102,6 +98,17 @@ pub fn export_session(
     }
     exporter.write_output(&contents, &output, ui)?;
     Ok(Exit::Done)
+}
+
+/// Reserves a file for one session of a directory. Fails if another session of it has the same
+/// file.
+fn reserve_output(batch: &mut Batch, output: &Path, session: &Path) -> Result<(), Failure> {
+    let is_free = batch.outputs.insert(output.to_owned());
+    if is_free {
+        Ok(())
+    } else {
+        Err(same_file_name_failure(session))
+    }
 }
 
 /// Returns the secrets to remove from a session: the values of `--env-file` and `--secret-file`.
