@@ -140,33 +140,49 @@ fn hint_for_no_copy(
     format!("`pisess list -l {folder}` prints the paths of its sessions")
 }
 
-/// Returns the two files of the session that the argument identifies, and reports them: first the
-/// one that the argument alone identifies, or else the one that changed last.
+/// The files of one session.
+pub enum FilesOfSession {
+    /// First the file that the argument alone identifies, or else the one that changed last.
+    Both([PathBuf; 2]),
+    /// The session has no copy. `message` says so.
+    Only { path: PathBuf, message: String },
+}
+
+/// Returns the two files of the session that the argument identifies, and reports them; or its only
+/// file.
 ///
 /// # Errors
-/// If there are not two. `no_copy_failure` makes the failure for a session that has no copy from
-/// its message: to some commands, that is a negative answer.
+/// If there are more than two.
 pub fn find_both_copies(
     session: &Path,
     access: CopyAccess,
-    no_copy_failure: fn(String) -> Failure,
     ui: &mut Ui,
-) -> Result<[PathBuf; 2], Failure> {
+) -> Result<FilesOfSession, Failure> {
     if session == Path::new("-") {
         return Err(Failure::usage_error("the other copy is not given")
             .with_hint("give it as the second SESSION"));
     }
 
     let copies = find_copies(session, access, ui)?;
-    let [first, second] = &copies.paths[..] else {
-        return Err(not_two_copies(&copies, no_copy_failure, ui));
-    };
-    ui.print_status(&format!(
-        "the first copy is {}, the second {}",
-        shown_path(first, ui),
-        shown_path(second, ui)
-    ));
-    Ok([first.clone(), second.clone()])
+    match &copies.paths[..] {
+        [only] => {
+            let path = shown_path(only, ui);
+            let id = to_visible(&copies.id);
+            Ok(FilesOfSession::Only {
+                path: only.clone(),
+                message: format!("{path}: the stores have no other session with the id {id}"),
+            })
+        }
+        [first, second] => {
+            ui.print_status(&format!(
+                "the first copy is {}, the second {}",
+                shown_path(first, ui),
+                shown_path(second, ui)
+            ));
+            Ok(FilesOfSession::Both([first.clone(), second.clone()]))
+        }
+        _ => Err(too_many_copies(&copies, ui)),
+    }
 }
 
 /// The files of one session, found by a name that the user gave.
@@ -286,19 +302,9 @@ fn read_id(
     Ok(input.read_header()?.id.to_string_lossy().into_owned())
 }
 
-/// Returns the failure for a session that has one file, which `no_copy_failure` makes, or more than
-/// two.
-fn not_two_copies(
-    copies: &SessionCopies,
-    no_copy_failure: fn(String) -> Failure,
-    ui: &Ui,
-) -> Failure {
+/// Returns the failure for a session that has more than two files.
+fn too_many_copies(copies: &SessionCopies, ui: &Ui) -> Failure {
     let id = to_visible(&copies.id);
-    if let [only_path] = &copies.paths[..] {
-        let path = shown_path(only_path, ui);
-        let message = format!("{path}: the stores have no other session with the id {id}");
-        return no_copy_failure(message);
-    }
     let mut rows = Vec::new();
     for path in &copies.paths {
         rows.push(shown_path(path, ui));

@@ -2,7 +2,7 @@
 
 mod hunks;
 
-use crate::cli::copies::{CopyAccess, find_both_copies, resolve_copy_in_folder};
+use crate::cli::copies::{CopyAccess, FilesOfSession, find_both_copies, resolve_copy_in_folder};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Exit, Failure, Glyphs, RowBuffer, Styles, Ui, apply_style, to_visible};
@@ -11,14 +11,15 @@ use crate::cli::rows::ids::IdPainter;
 use crate::cli::rows::path_links::PathLinks;
 use crate::format::format_count;
 use crate::load::LoadOptions;
+use crate::ops::branches::find_branches;
 use crate::ops::diff::context::{Hunk, compare_contexts};
 use crate::ops::diff::{ComparedPath, Difference, compare_paths, compare_sessions};
 use crate::ops::tree::view_without_layout;
 use crate::session::Session;
 use crate::session::entry::{EntryIx, Flags, Role};
 use crate::session::read::entry_reader::EntryReader;
-use crate::session::reference::is_near_current;
-use crate::session::tree::active_mask;
+use crate::session::reference::{CURRENT_REFERENCE, is_near_current};
+use crate::session::tree::{Tree, active_mask};
 use hunks::{line_stat, print_hunks};
 use owo_colors::Style;
 use pisess_json::write::{Object, text_array};
@@ -50,9 +51,12 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// With two sessions, compares the paths to their leaves. If one of the two is a directory,
 /// compares the other session with its copy in that directory. With two entries of one session,
-/// compares the paths to them. With one session and nothing else, compares the two copies of the
-/// session in the stores (the directories in which the agents keep sessions). Two copies result if
-/// two computers share a store, for example by Syncthing. `pisess join` combines the copies.
+/// compares the paths to them. With one session and nothing else, compares the newest abandoned
+/// branch with the current conversation.
+///
+/// If the stores (the directories in which the agents keep sessions) have two copies of the only
+/// session, these are compared instead. Two copies result if two computers share a store, for
+/// example by Syncthing. `pisess join` combines the copies.
 ///
 /// Prints a line for each side: its name, the number of its entries, and the number of entries that
 /// the other side lacks. Then come the last user message and the last entry before the first
@@ -90,7 +94,8 @@ pub struct Args {
 }
 
 /// Compares two paths of one session if two references are given. Otherwise compares two sessions,
-/// by the paths to their leaves: the given ones, or the two copies of the only one.
+/// by the paths to their leaves: the given ones, or the two copies of the only one. If that has no
+/// copy, compares its newest abandoned branch with the current conversation.
 pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let stdin = Path::new("-");
     let are_both_stdin = args.session == stdin && args.other.as_deref() == Some(stdin);
@@ -135,21 +140,53 @@ fn diff_sessions(args: &Args, other: &Path, ui: &mut Ui) -> Result<Exit, Failure
     print_diff(args, &ends, ui)
 }
 
-/// Compares the two copies of the session, which have the same id.
+/// Compares the two copies of the session, which have the same id; or two branches, if it has no
+/// copy.
 fn diff_copies(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let options = load_options(args, ui);
-    let [left, right] = find_both_copies(&args.session, CopyAccess::Read, no_copy, ui)?;
+    let [left, right] = match find_both_copies(&args.session, CopyAccess::Read, ui)? {
+        FilesOfSession::Both(paths) => paths,
+        FilesOfSession::Only { path, .. } => {
+            let open = OpenSession::open_to_read(&path, options, ui)?;
+            return diff_branches(args, &open, ui);
+        }
+    };
     let left = OpenSession::open_to_read(&left, options.clone(), ui)?;
     let right = OpenSession::open_to_read(&right, options, ui)?;
     let ends = [PathEnd::at_leaf(&left), PathEnd::at_leaf(&right)];
     print_diff(args, &ends, ui)
 }
 
-/// Returns the failure for a session without a copy to compare it with. This is not the answer that
-/// the two differ.
-fn no_copy(what: String) -> Failure {
-    Failure::invalid(what)
-        .with_hint("give another session, or two entries, as in `pisess diff last @~3 @`")
+/// Compares the newest abandoned branch of a session, which has no copy, with the current
+/// conversation.
+///
+/// # Errors
+/// If the session has no such branch. This is not the answer that two paths differ.
+fn diff_branches(args: &Args, open: &OpenSession, ui: &mut Ui) -> Result<Exit, Failure> {
+    let mut abandoned = find_branches(&open.session, &Tree::new(&open.session));
+    abandoned.retain(|branch| !branch.active);
+    // The newest branch is the first.
+    let Some(newest) = abandoned.first() else {
+        let name = &open.input.name;
+        return Err(Failure::invalid(format_args!(
+            "{name}: the session has no abandoned branch, and no copy in the stores"
+        ))
+        .with_path(name)
+        .with_hint("give another session, or two entries, as in `pisess diff last @~3 @`"));
+    };
+    let tip = newest.last_shown_entry(&open.session);
+    let tip_id = to_visible(&open.session.id(tip).to_string_lossy());
+    if abandoned.len() > 1 {
+        let count = format_count(abandoned.len(), "abandoned branch", "abandoned branches");
+        ui.warn(&format!(
+            "the newest of {count} is compared (hint: `pisess branches` lists all; give two entries)"
+        ));
+    }
+    let ends = [
+        PathEnd::at_reference(open, &tip_id)?,
+        PathEnd::at_reference(open, CURRENT_REFERENCE)?,
+    ];
+    print_diff(args, &ends, ui)
 }
 
 /// Returns the options for loading the sessions: contexts are made of messages, and entries are
@@ -223,6 +260,11 @@ impl<'a> PathEnd<'a> {
     }
 }
 
+/// Whether both paths are in the same session, which was opened once.
+fn are_of_one_session([left, right]: &[PathEnd; 2]) -> bool {
+    std::ptr::eq(left.open, right.open)
+}
+
 /// Prints the difference between two paths: with `--context` between what the model would see, else
 /// between their entries. The exit code is [`Exit::Found`] if they differ.
 fn print_diff(args: &Args, ends: &[PathEnd; 2], ui: &mut Ui) -> Result<Exit, Failure> {
@@ -238,8 +280,7 @@ fn print_diff(args: &Args, ends: &[PathEnd; 2], ui: &mut Ui) -> Result<Exit, Fai
         print_context_difference(args, ends, &hunks, ui)?;
         hunks.is_empty()
     } else {
-        let is_one_session = args.to.is_some();
-        let difference = if is_one_session {
+        let difference = if are_of_one_session(ends) {
             compare_paths(&left.path, &right.path)
         } else {
             input.map_read_error(compare_sessions(&left, &right))?
@@ -281,8 +322,7 @@ fn print_difference(
         return ui.print(&entry_stat(difference));
     }
     print_entries(ends, difference, ui)?;
-    let are_two_sessions = args.to.is_none();
-    if are_two_sessions {
+    if !are_of_one_session(ends) {
         let [left, right] = ends;
         warn_of_entries_on_other_branches(&difference.only_right, right, left, ui);
         warn_of_entries_on_other_branches(&difference.only_left, left, right, ui);

@@ -1,6 +1,6 @@
 //! `pisess join`: combines two copies of a session.
 
-use crate::cli::copies::{CopyAccess, find_both_copies, resolve_copy_in_folder};
+use crate::cli::copies::{CopyAccess, FilesOfSession, find_both_copies, resolve_copy_in_folder};
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::{Input, OpenSession, failure_with_hint};
 use crate::cli::options::{ChangeArgs, WriteArgs};
@@ -71,7 +71,10 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let access = CopyAccess::Append;
     let [first_path, second_path] = match &args.other {
         Some(other) => resolve_copy_in_folder([&args.session, other], access, ui)?,
-        None => find_both_copies(&args.session, access, no_copy, ui)?,
+        None => match find_both_copies(&args.session, access, ui)? {
+            FilesOfSession::Both(paths) => paths,
+            FilesOfSession::Only { message, .. } => return Err(no_copy(message)),
+        },
     };
     let stdin = Path::new("-");
     if first_path == stdin && second_path == stdin {

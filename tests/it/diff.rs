@@ -19,6 +19,28 @@ fn a_call_and_its_result_are_one_row() {
 }
 
 #[test]
+fn diff_of_one_session_needs_an_abandoned_branch() {
+    let s = Sandbox::with(&["two-branches.jsonl"]);
+    let first_entries: Vec<String> = s
+        .text("two-branches.jsonl")
+        .lines()
+        .take(4)
+        .map(|line| format!("{line}\n"))
+        .collect();
+    s.put("one-branch.jsonl", first_entries.concat());
+    assert_snapshot!(s.unchanged("diff ./one-branch.jsonl").fails(2), @"./one-branch.jsonl: the session has no abandoned branch, and no copy in the stores (hint: give another session, or two entries, as in `pisess diff last @~3 @`)");
+
+    // A third branch, which becomes the current one.
+    s.run("append -q --at 1a2b3c02 --user 'Or silk?' ./two-branches.jsonl");
+    let newest = s.pisess("diff --stat ./two-branches.jsonl").done();
+    assert_eq!(newest.code, 1);
+    assert_eq!(
+        newest.stderr,
+        "pisess: note: the newest of 2 abandoned branches is compared (hint: `pisess branches` lists all; give two entries)\n"
+    );
+}
+
+#[test]
 fn two_branches_from_where_they_part() {
     let s = Sandbox::with(&["two-branches.jsonl"]);
     let done = s.unchanged("diff ./two-branches.jsonl 1a2b3c05 @");
@@ -33,6 +55,10 @@ fn two_branches_from_where_they_part() {
     + 1a2b3c06  user: Washi then. How big?
     + 1a2b3c07  assistant: A metre and more, with a bamboo spar.
     ");
+    // Without entries, the newest abandoned branch is compared with the current conversation.
+    let newest = s.unchanged("diff ./two-branches.jsonl");
+    assert_eq!((newest.code, newest.stderr.as_str()), (1, ""));
+    assert_eq!(newest.text(), done.text());
     assert_snapshot!(s.unchanged("diff --stat ./two-branches.jsonl 1a2b3c05 1a2b3c07").text(), @"3 entries in common, 2 entries (-), 2 entries (+)");
     assert_snapshot!(s.unchanged("diff --json ./two-branches.jsonl 1a2b3c05 :8").text(), @r#"
     {"commonAncestorId":"1a2b3c03","onlyLeft":["1a2b3c04","1a2b3c05"],"onlyRight":["1a2b3c06","1a2b3c07"],"changed":[]}
