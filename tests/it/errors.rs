@@ -562,10 +562,6 @@ fn common_mistakes_have_a_hint() {
             "`pisess branches` lists the branches, `pisess tree` all entries",
         ),
         (
-            "diff ./two-branches.jsonl",
-            "give another session, or two entries, as in `pisess diff last @~3 @`",
-        ),
-        (
             "switch -",
             "the session comes first: pisess switch last -; ",
         ),

@@ -130,6 +130,8 @@ define_finding_kinds! {
     MissingId = "missing-id",
     /// The entry's id is not a string.
     OddId = "odd-id",
+    /// The line is the same as an earlier one.
+    RepeatedLine = "repeated-line",
     /// Another entry has the same id.
     DuplicateId = "duplicate-id",
     /// The parent is not in the file.
@@ -190,6 +192,7 @@ impl FindingKind {
             FindingKind::NullLine | FindingKind::NotAnEntry => "is not an entry",
             FindingKind::InvalidUtf8 => "contains bytes that are not UTF-8",
             FindingKind::MissingId => "has no id",
+            FindingKind::RepeatedLine => "is the same as an earlier line",
             FindingKind::DuplicateId => "has the id of another line",
             FindingKind::MissingParent => "names a parent that does not exist",
             FindingKind::SelfParent | FindingKind::ParentCycle => "is its own ancestor",

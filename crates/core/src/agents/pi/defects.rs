@@ -90,6 +90,7 @@ fn assess_parent_defect(kind: FindingKind, is_worst_case: bool) -> Assessment {
                 warning("the agent cannot reach the entry")
             }
         }
+        FindingKind::RepeatedLine => warning("the tree shows the entry twice"),
         FindingKind::DuplicateId => {
             if is_worst_case {
                 error("drawing the tree never ends")

@@ -11,6 +11,7 @@ use pisess_json::Raw;
 use pisess_json::string::decode;
 use pisess_json::text::Text;
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A value, and its place in the source, which is the file before the repair.
@@ -50,6 +51,10 @@ pub(super) struct LineRepair {
     /// The parts of the source that were removed, or of which a copy was converted to UTF-8. In
     /// order.
     pub rejected_spans: Vec<Span>,
+    /// The lines of the source that are the same as an earlier line, and are removed.
+    pub repeated_lines: BTreeMap<LineNo, RepeatedLine>,
+    /// If lines are repeated: the id of the leaf before any of them is removed.
+    pub leaf_id: Option<Text<'static>>,
     /// Entries that were removed, or cannot be read.
     pub lost_entries: Vec<LostEntry>,
     /// The lines that were removed because no entry is recognizable in them.
@@ -79,6 +84,15 @@ pub(super) struct LineRepair {
     pub has_crlf: bool,
     /// The last line of the source that is not blank.
     pub last_line: Option<LineNo>,
+}
+
+/// A line of the source that is the same as an earlier line.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RepeatedLine {
+    /// The location in the source, without the newline.
+    pub span: Span,
+    /// The first line that is the same.
+    pub first: LineNo,
 }
 
 /// The numbers of a line in both files.
@@ -282,6 +296,19 @@ impl LineRepair {
         }
         self.findings.push(finding.with_fix(fix));
         self.reject_entry(located, 0..located.bytes.len());
+    }
+
+    /// Reports and removes a line that is the same as the line `first`.
+    pub fn remove_repeated_line(&mut self, located: &LocatedValue, record: &Record, first: LineNo) {
+        let message = "an earlier line is the same";
+        let finding = finding_in_record(located, record, FindingKind::RepeatedLine, message);
+        let fix = format!(
+            "it is removed, and line {} stays; FILE.rejected keeps it",
+            first.0
+        );
+        self.findings.push(finding.with_fix(fix));
+        // It is not rejected as an entry: no id is lost.
+        self.reject_part(located, 0..located.bytes.len());
     }
 
     /// Adds a range of the value's bytes to the rejected spans. The caller does not add them to the

@@ -11,10 +11,11 @@ use super::finding::{Finding, FindingKind};
 use super::header::NewHeader;
 use super::line_repair::{BrokenLine, LineRepair, LocatedValue, OddIds, finding_in_record};
 use super::missing::find_missing_fields;
+use super::repeated::find_repeated_lines;
 use super::resync::{self, Expected};
 use crate::agents::oh_my_pi::title::TITLE_LINE_BYTES;
 use crate::session::blobs::blob_hashes;
-use crate::session::collected::Collected;
+use crate::session::collected::{Collected, OddLine};
 use crate::session::entry::{LineNo, Span};
 use crate::session::read::header::{Preamble, is_title_slot, read_preamble, version_number};
 use crate::session::read::line_chunks::{Line, LineChunk, for_each_line};
@@ -53,6 +54,9 @@ pub(super) fn repair_lines(
         new_header,
         ..LineRepair::default()
     };
+    if let Some(session) = session {
+        repair.repeated_lines = find_repeated_lines(session, source)?;
+    }
 
     match (session, preamble) {
         (Some(session), Some(preamble)) if preamble.format == Format::V3 => {
@@ -102,8 +106,8 @@ impl LineRepair {
         })
     }
 
-    /// Checks the lines up to the header and the odd lines after it, in file order. The lines in
-    /// between are plain: they are kept unread.
+    /// Checks the lines up to the header, and the odd and the repeated lines after it, in file
+    /// order. The lines in between are plain: they are kept unread.
     fn check_odd_lines(
         &mut self,
         source: &dyn ReadAt,
@@ -123,7 +127,7 @@ impl LineRepair {
             self.check_line(passed_line, &line);
         }
 
-        for odd in &collected.odd_lines {
+        for odd in self.lines_to_check(collected) {
             let plain = Span {
                 start: passed_end,
                 len: odd.span.start - passed_end,
@@ -155,6 +159,19 @@ impl LineRepair {
         self.has_lf |= plain_lf > 0;
         self.has_crlf |= plain_crlf > 0;
         Ok(())
+    }
+
+    /// Returns the odd lines and the repeated lines, in file order.
+    fn lines_to_check(&self, collected: &Collected) -> Vec<OddLine> {
+        let mut lines = collected.odd_lines.clone();
+        for (&line, repeated) in &self.repeated_lines {
+            let span = repeated.span;
+            lines.push(OddLine { line, span });
+        }
+        lines.sort_by_key(|odd| odd.line);
+        // A repeated line may be odd, too.
+        lines.dedup_by_key(|odd| odd.line);
+        lines
     }
 
     /// Keeps the `count` plain lines of the source that follow the line `previous`. `span` covers
@@ -416,6 +433,11 @@ impl LineRepair {
     /// Checks an entry, and adds it to the repaired file. A message entry without a message is
     /// removed instead, because every agent fails on it.
     fn check_entry(&mut self, located: &LocatedValue, record: &Record, blocks: &[Block]) {
+        if let Some(repeated) = self.repeated_lines.get(&located.number) {
+            let first = repeated.first;
+            self.remove_repeated_line(located, record, first);
+            return;
+        }
         let value = Raw::from_checked(record.bytes);
         let is_message = is_of_kind(record, "message");
         if is_message && record.message.is_none() && value.get_some("message").is_none() {

@@ -23,6 +23,7 @@ mod line_repair;
 mod lines;
 mod lost_parents;
 mod missing;
+mod repeated;
 mod resync;
 mod rewritten;
 mod turns;
@@ -48,6 +49,7 @@ use crate::session::tree::active_mask;
 use crate::session::{Format, Session};
 use pisess_json::edit::Edit;
 use pisess_json::string::encode_to_vec;
+use pisess_json::text::Text;
 use pisess_store::{ReadAt, copy_range};
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -88,7 +90,8 @@ pub fn check_session<'a>(
     entry_findings.append(&mut of_links.findings);
     let mut of_results = turns::check_result_order(&reader, of_links.links)?;
     entry_findings.append(&mut of_results.findings);
-    let links = of_results.links;
+    let mut links = of_results.links;
+    keep_leaf(&mut links, &session, repair.leaf_id.as_ref());
     entry_findings.append(&mut conversation::check_content(&reader, &is_active)?);
     // So far, the line numbers of these findings are those of the repaired file.
     for finding in &mut entry_findings {
@@ -121,6 +124,19 @@ pub fn check_session<'a>(
     })
 }
 
+/// Makes the entry with this id the leaf after the repair. Without its last line, which repeats an
+/// earlier one, a file may have another leaf than before. A leaf that a repair of links has chosen
+/// stays.
+fn keep_leaf(links: &mut LinkRepair, session: &Session, leaf_id: Option<&Text>) {
+    if links.new_leaf.is_some() {
+        return;
+    }
+    let leaf = leaf_id.and_then(|id| session.find_entry(id));
+    if leaf.is_some() && leaf != session.leaf {
+        links.new_leaf = leaf;
+    }
+}
+
 /// Loads a file and repairs its lines. Returns the repair, and the session as loaded from the file
 /// with repaired lines.
 fn load_with_repaired_lines(
@@ -135,7 +151,10 @@ fn load_with_repaired_lines(
     };
     match load(source, &first_options) {
         Ok(session) => {
-            let repair = lines::repair_lines(source, Some(&session), None)?;
+            let mut repair = lines::repair_lines(source, Some(&session), None)?;
+            if !repair.repeated_lines.is_empty() {
+                repair.leaf_id = session.leaf.map(|leaf| session.id(leaf).into_owned());
+            }
             if repair.file.is_unchanged(source) {
                 return Ok((repair, session));
             }

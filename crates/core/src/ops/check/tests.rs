@@ -1,6 +1,7 @@
 use super::*;
 use crate::session::Problem;
 use crate::session::defect::FindingKind;
+use crate::session::entry::{Entry, Flags};
 use pisess_json::Raw;
 use proptest::prelude::*;
 
@@ -784,6 +785,32 @@ fn a_byte_order_mark_goes() {
     assert_eq!(repaired_bytes(&bytes), (clean, b"\xef\xbb\xbf\n".to_vec()));
 }
 
+/// A program that synchronizes files has appended the end of the file a second time.
+#[test]
+fn a_repeated_end_of_the_file_is_removed() {
+    let entries = [("a", ""), ("b", "a"), ("c", "b")];
+    let clean = messages(&entries);
+    let repeated = messages(&[&entries[..], &entries[1..]].concat());
+    assert_eq!(
+        found(&repeated),
+        "5:warning:repeated-line* 6:warning:repeated-line*"
+    );
+    let rejected = format!("{}\n{}\n", message("b", "a"), message("c", "b"));
+    assert_eq!(repaired_bytes(&repeated), (clean, rejected.into_bytes()));
+
+    // The conversation went on after it.
+    let continued = messages(&[&entries[..], &entries[1..], &[("d", "c")]].concat());
+    assert_eq!(tree(&continued), "a< b<a c<b d<c");
+    // Only a part was appended again. The agents continue at its last entry, and a mark keeps that.
+    let part = messages(&[&entries[..], &entries[1..2]].concat());
+    let marked = tree(&part);
+    assert!(marked.starts_with("a< b<a c<b "), "{marked}");
+    assert!(marked.ends_with("<b"), "{marked}");
+    // If one of the lines differs, none counts as repeated.
+    let differing = messages(&[("a", ""), ("b", "a"), ("b", "a"), ("b", "")]);
+    assert!(!found(&differing).contains("repeated-line"));
+}
+
 #[test]
 fn entries_are_one_tree_again() {
     let at = r#""timestamp":"2026-01-01T00:00:01.000Z""#;
@@ -794,9 +821,15 @@ fn entries_are_one_tree_again() {
     let (a, c, z) = (message("a", ""), message("c", "b"), message("z", "a"));
     for (bytes, findings, links) in [
         (
+            messages(&[("a", ""), ("b", "a"), ("b", ""), ("c", "b")]),
+            "3:warning:duplicate-id* 4:note:several-roots",
+            "a< b0d0870d<a b< c<b",
+        ),
+        // A line that was written twice goes.
+        (
             messages(&[("a", ""), ("b", "a"), ("b", "a"), ("c", "b")]),
-            "3:warning:duplicate-id*",
-            "a< b0d0870d<a b<a c<b",
+            "4:warning:repeated-line*",
+            "a< b<a c<b",
         ),
         // Cycles on the path to the leaf, and off it.
         (
@@ -1153,8 +1186,20 @@ proptest! {
         let bytes = file(&entries.iter().map(String::as_str).collect::<Vec<_>>());
         let (repaired, rejected) = repaired_bytes(&bytes);
         let session = load(&repaired, &LoadOptions::default()).unwrap();
-        prop_assert_eq!(session.entries.len(), entries.len());
-        prop_assert!(rejected.is_empty());
+        // Only a line that another line repeats is removed.
+        let rejected = String::from_utf8(rejected).unwrap();
+        for line in rejected.lines() {
+            prop_assert!(entries.iter().filter(|entry| *entry == line).count() > 1);
+        }
+        let mut is_leaf_on_path = false;
+        let leaf_id = ids.last().unwrap().0.as_str();
+        for ix in session.path(session.leaf) {
+            is_leaf_on_path |= session.id(ix) == *leaf_id;
+        }
+        prop_assert!(is_leaf_on_path);
+        let is_mark = |entry: &&Entry| entry.flags.contains(Flags::MOVE_MARK);
+        let marks = session.entries.iter().filter(is_mark).count();
+        prop_assert_eq!(session.entries.len() - marks + rejected.lines().count(), entries.len());
         let is_expected = |problem: &Problem| problem.kind == FindingKind::MissingParent;
         prop_assert!(session.problems.iter().all(is_expected));
     }
