@@ -132,7 +132,7 @@ pub struct Args {
     #[arg(long = "for", value_name = "AGENT")]
     pub agent: Option<TargetAgent>,
     /// Set the name of the session (of the new one)
-    #[arg(long, value_name = "NAME", conflicts_with = "branches")]
+    #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
     /// Record DIR as the working directory (of the new session)
     #[arg(long, value_name = "DIR")]

@@ -1375,11 +1375,50 @@ fn fork_name_names_the_new_session() {
     let blank = s.unchanged("fork --name ' ' ./tour.jsonl").fails(2);
     assert!(blank.contains("the name is empty"), "{blank}");
     assert!(name_of("tour.jsonl").is_null());
-    let all = s
-        .unchanged("fork --name x --branches ./tour.jsonl")
-        .fails(2);
-    assert!(all.contains("--branches"), "{all}");
     s.run("fork --name 'narrow gauge' --for claude ./tour.jsonl -o ./claude.jsonl");
     let listed = s.run("list --source claude ./claude.jsonl");
     assert!(listed.contains("narrow gauge"), "{listed}");
+}
+
+/// A copy of all branches may have a name of its own. All lines of the original are in it, in the
+/// older formats migrated.
+#[test]
+fn fork_of_all_branches_has_a_name() {
+    for file in [
+        "two-branches.jsonl",
+        "omp.jsonl",
+        "v1.jsonl",
+        "v2.jsonl",
+        "draft-tree.jsonl",
+    ] {
+        let s = Sandbox::with(&[file]);
+        s.run(&format!("fork --branches ./{file} -o ./plain.jsonl"));
+        let named = format!("fork --branches --name 'The laptop' ./{file} -o ./named.jsonl");
+        let planned = s.run(&format!("{named} -n --json"));
+        assert!(planned.contains("The laptop"), "{file}: {planned}");
+        s.run(&named);
+
+        let listed = s.run("list --json ./named.jsonl");
+        assert!(
+            listed.contains(r#""name":"The laptop""#),
+            "{file}: {listed}"
+        );
+        let without_head = |name: &str| {
+            let text = s.text(name);
+            let lines = text
+                .lines()
+                .filter(|line| !line.starts_with(r#"{"type":"title","#));
+            lines.skip(1).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let (plain, named) = (without_head("plain.jsonl"), without_head("named.jsonl"));
+        assert_eq!(named[..plain.len()], plain[..], "{file}");
+        assert_eq!(named.len(), plain.len() + 1, "{file}");
+        let path = |name: &str| s.run(&format!("path --ids ./{name} @"));
+        assert_eq!(path("named.jsonl"), path("plain.jsonl"), "{file}");
+        assert_eq!(
+            s.pisess("check -q ./named.jsonl").done().code,
+            s.pisess("check -q ./plain.jsonl").done().code,
+            "{file}"
+        );
+    }
 }

@@ -67,6 +67,7 @@ pub fn convert_session(
         head_lines,
         leaf: converted.leaf,
         entries: Some(converted.entries),
+        appended: Vec::new(),
         blobs,
     })
 }

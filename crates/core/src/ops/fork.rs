@@ -39,7 +39,7 @@ pub struct ForkOptions<'a> {
     /// The working directory of the new session. If `None`, that of the source is kept.
     pub cwd: Option<Text<'a>>,
     /// The name of the new session, as its agent stores names. If `None`, that of the source is
-    /// kept. [`fork_all`] ignores it: the copy has no entries besides those of the source.
+    /// kept.
     pub name: Option<Text<'a>>,
 }
 
@@ -168,6 +168,7 @@ fn finish_fork(
         timestamp,
         leaf: chain.parent,
         entries: Some(entries),
+        appended: Vec::new(),
         blobs: BlobStore::default(),
     }
 }
@@ -190,16 +191,24 @@ fn add_labels_of_copies(chain: &mut Chain, session: &Session, copied: &HashSet<E
 }
 
 /// Returns a new session with a header of its own, and with every line after the header of the
-/// source, unchanged: all entries and branches, and also labels and leaf records.
-pub fn fork_all(session: &Session, options: &ForkOptions, id_source: &IdSource) -> NewSession {
+/// source, unchanged: all entries and branches, and also labels and leaf records. If `options` has a
+/// name, an entry with it is appended below the leaf.
+pub fn fork_all(session: &Session, options: &ForkOptions, id_source: &mut IdSource) -> NewSession {
     let timestamp = id_source.timestamp();
+    let mut chain = Chain::with_parent(session, session.leaf.into(), id_source);
+    if let Some(name) = &options.name {
+        let old_name = session.name();
+        let entry = session.agent().new_name_entry(name, old_name.as_ref());
+        chain.add_entry(entry);
+    }
     NewSession {
         head_lines: build_head(session, options, &timestamp),
         id: options.session_id.clone(),
         timestamp,
-        leaf: session.leaf.map(|leaf| session.id(leaf).into_owned()),
+        leaf: chain.parent,
         // Without a list, the bytes after the header are copied as they are.
         entries: None,
+        appended: chain.change.entries,
         blobs: BlobStore::default(),
     }
 }

@@ -73,6 +73,8 @@ pub struct NewSession {
     /// The entries, in this order. `None` means every line after the header of the source,
     /// migrated.
     pub entries: Option<Vec<NewSessionEntry>>,
+    /// New entries after all others.
+    pub appended: Vec<NewEntry>,
     /// Where the images of oh-my-pi are, if entries are converted to those of pi.
     pub blobs: BlobStore,
 }
@@ -220,14 +222,17 @@ impl NewSession {
     /// Counts the lines of the new file, and returns the new and the changed ones, which a dry run
     /// prints.
     ///
-    /// If the whole source is copied (`entries` is `None`), only the head lines are returned, even
-    /// if entries are migrated. Malformed lines of the source are also copied then, but not
-    /// counted.
+    /// If the whole source is copied (`entries` is `None`), only the head lines and the appended
+    /// ones are returned, even if entries are migrated. Malformed lines of the source are also
+    /// copied then, but not counted.
     pub fn plan_lines(&self, session: &Session, source: &dyn ReadAt) -> io::Result<PlannedLines> {
         let mut changed_lines = self.head_lines.clone();
+        let appended_lines = self.appended.iter().map(|new| new.line.clone());
+        let added_count = self.head_lines.len() + self.appended.len();
         let Some(entries) = &self.entries else {
+            changed_lines.extend(appended_lines);
             return Ok(PlannedLines {
-                line_count: self.head_lines.len() + session.entries.len(),
+                line_count: added_count + session.entries.len(),
                 changed_lines,
             });
         };
@@ -241,14 +246,15 @@ impl NewSession {
             entry.write(&reader, &self.blobs, &mut line)?;
             changed_lines.push(line);
         }
+        changed_lines.extend(appended_lines);
         Ok(PlannedLines {
-            line_count: self.head_lines.len() + entries.len(),
+            line_count: added_count + entries.len(),
             changed_lines,
         })
     }
 
-    /// Writes the new file: the head lines, then the entries. If `entries` is `None`, everything
-    /// after the header of the source follows the head lines. The file always ends with a newline.
+    /// Writes the new file: the head lines, then the entries, then the appended ones. If `entries` is
+    /// `None`, everything after the header of the source follows the head lines. The file always ends with a newline.
     ///
     /// # Errors
     /// If reading or writing fails, or if the source has changed since it was loaded.
@@ -279,6 +285,9 @@ impl NewSession {
                     out.write_all(b"\n")?;
                 }
             }
+        }
+        for new in &self.appended {
+            write_line(&new.line, out)?;
         }
         Ok(())
     }
@@ -454,6 +463,7 @@ mod tests {
             head_lines: vec![b"{}".to_vec()],
             leaf: None,
             entries: None,
+            appended: Vec::new(),
             blobs: BlobStore::default(),
         };
         let mut out = Vec::new();
