@@ -161,7 +161,7 @@ fn defaults(uses: &[Use]) -> String {
     let mut commands_by_default: Vec<(String, Vec<String>)> = Vec::new();
     for (verb, arg) in uses {
         let default = default(arg);
-        let command = format!("`{verb}`");
+        let command = verb.to_string();
         match commands_by_default
             .iter_mut()
             .find(|(known, _)| *known == default)
@@ -174,12 +174,15 @@ fn defaults(uses: &[Use]) -> String {
         return default.clone();
     }
     let texts = commands_by_default.iter().map(|(default, commands)| {
-        let default = if default.is_empty() {
-            "see its help"
-        } else {
-            default
-        };
-        format!("{default} ({})", commands.join(" "))
+        // The default of `export --as` depends on the name of the output file, for example.
+        if default.is_empty() {
+            let helps = commands
+                .iter()
+                .map(|command| format!("`pisess {command} --help`"));
+            return format!("see {}", helps.collect::<Vec<_>>().join(", "));
+        }
+        let names = commands.iter().map(|command| format!("`{command}`"));
+        format!("{default} ({})", names.collect::<Vec<_>>().join(" "))
     });
     texts.collect::<Vec<_>>().join(", ")
 }
