@@ -5,6 +5,7 @@ mod files;
 mod images;
 mod painter;
 mod patch;
+mod plain;
 
 use crate::agents::readable::Folders;
 use crate::cli::guide::{Example, Guide};
@@ -65,6 +66,10 @@ pub const GUIDE: Guide = Guide::new(&[
         "Print only the text of the last answer, in Markdown",
         "pisess show --as markdown session.jsonl '@^{answer}'",
     ),
+    Example::new(
+        "Print the output of a command unchanged",
+        "pisess show --as plain session.jsonl ':/cargo test'",
+    ),
     Example::answers_no(
         "Print the last block of code of the last answer",
         "pisess show --code -1 session.jsonl",
@@ -110,7 +115,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess show --children session.jsonl root",
     ),
 ])
-.with_found("no code block or image, or not all of a file is known");
+.with_found("no text, code block or image, or not all of a file is known");
 
 /// Show entries in full.
 ///
@@ -129,7 +134,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Given a range, shows the conversation's entries within that range. Settings and bookkeeping
 /// (labels, names, the marks that `switch` appends, …) are skipped; `pisess path` lists them.
 ///
-/// --as markdown prints only the text, with tool calls folded, to paste into an issue.
+/// --as markdown prints only the text, with tool calls folded, to paste into an issue. --as plain
+/// prints it unchanged, without tool calls and thinking: the output of a command can be saved so.
 ///
 /// -C, -A and -B also show the entries before and after each REF in the conversation, as in `grep`.
 ///
@@ -230,6 +236,8 @@ pub enum ShowFormat {
     /// The text alone, to quote
     #[value(alias = "md")]
     Markdown,
+    /// The text alone, unchanged
+    Plain,
 }
 
 /// Prints entries in the form that the options request, or prints files or a patch.
@@ -272,7 +280,7 @@ fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
     options
 }
 
-/// Prints entries as rows, as JSON, as quotations or in full; or prints their blocks of code, or
+/// Prints entries as rows, as JSON, as quotations, as plain texts or in full; or prints their blocks of code, or
 /// writes their images.
 fn print_entries(
     args: &Args,
@@ -299,6 +307,9 @@ fn print_entries(
     }
     if args.format == ShowFormat::Markdown {
         return print_quotations(args, open, entries, ui);
+    }
+    if args.format == ShowFormat::Plain {
+        return plain::print_plain_texts(open, entries, ui);
     }
     let rendered = args.renderers.render(open, entries.iter().copied(), ui)?;
     print_in_full(args, open, entries, &rendered, ui)

@@ -53,6 +53,7 @@ fn is_verbatim(line: &str) -> bool {
         "--code",
         "--file ",
         "--as messages",
+        "--as plain",
     ];
     options.iter().any(|option| line.contains(option))
         || (line.starts_with("context") && !line.contains("--tokens"))

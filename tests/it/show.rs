@@ -1214,3 +1214,57 @@ fn a_file_that_is_read_later() {
     exit 1
     ");
 }
+
+/// The output of a tool or command is printed as it was, so that it can be saved to a file.
+#[test]
+fn show_as_plain_prints_texts_unchanged() {
+    let s = Sandbox::new();
+    let header = r#"{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/w"}"#;
+    let entry = |id: &str, parent: &str, message: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:00.000Z","message":{message}}}"#
+        )
+    };
+    let lines = [
+        header.to_owned(),
+        entry(
+            "a1",
+            "null",
+            r#"{"role":"user","content":"Run it:\n  make\n"}"#,
+        ),
+        entry(
+            "a2",
+            r#""a1""#,
+            r#"{"role":"assistant","content":[{"type":"thinking","thinking":"hm"},{"type":"text","text":"I run **it**."},{"type":"toolCall","id":"c","name":"bash","arguments":{"command":"make"}}]}"#,
+        ),
+        entry(
+            "a3",
+            r#""a2""#,
+            r#"{"role":"toolResult","toolCallId":"c","toolName":"bash","content":[{"type":"text","text":"\tok \u001b[1mbold\u001b[0m  \n\n   100 %"}]}"#,
+        ),
+        entry(
+            "a4",
+            r#""a3""#,
+            r#"{"role":"bashExecution","command":"ls","output":"a.rs\nb.rs\n","exitCode":0}"#,
+        ),
+        entry(
+            "a5",
+            r#""a4""#,
+            r#"{"role":"assistant","content":[{"type":"toolCall","id":"d","name":"ls","arguments":{}}]}"#,
+        ),
+    ];
+    s.put("s.jsonl", lines.join("\n") + "\n");
+    let plain = |entries: &str| {
+        s.unchanged(&format!("show --as plain ./s.jsonl {entries}"))
+            .text()
+    };
+    assert_eq!(plain("a1"), "Run it:\n  make\n");
+    assert_eq!(plain("a2"), "I run **it**.\n");
+    assert_eq!(plain("a3"), "\tok \u{1b}[1mbold\u{1b}[0m  \n\n   100 %\n");
+    assert_eq!(plain("a4"), "a.rs\nb.rs\n");
+    assert_eq!(plain("a4 a5 a2"), "a.rs\nb.rs\n\nI run **it**.\n");
+    // Control characters do not reach a terminal.
+    let on_terminal = s.pisess("show --as plain ./s.jsonl a3").terminal(80).done();
+    assert!(!on_terminal.text().contains('\u{1b}'), "{on_terminal}");
+    assert_snapshot!(s.unchanged("show --as plain ./s.jsonl a5").fails(1), @"./s.jsonl: these entries have no text (hint: `pisess show SESSION REF` prints all that an entry has)");
+}

@@ -111,7 +111,7 @@ fn read_code_blocks(open: &OpenSession, ix: EntryIx) -> Result<Vec<CodeBlock>, F
 
 /// Returns the texts of an entry: of a message, whose content is a string or blocks, or of a
 /// summary. Thinking and the arguments of tool calls are left out.
-fn read_texts(line: Raw) -> Vec<String> {
+pub fn read_texts(line: Raw) -> Vec<String> {
     let message = line.get("message").unwrap_or(line);
     let mut texts = Vec::new();
     let content = message.get("content").unwrap_or(Raw::NULL);
