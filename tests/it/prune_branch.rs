@@ -95,7 +95,7 @@ fn the_active_branch_and_several_need_force() {
     s.pisess("prune -q ./s.jsonl --branch aaaa0002 --force")
         .done();
     assert_eq!(s.bytes("s.jsonl"), session(&[&lines[0], &lines[4]]));
-    assert_snapshot!(s.unchanged("prune -q ./s.jsonl --branch @").fails(2), @"./s.jsonl: the session does not branch above @ (hint: `pisess branches` lists the branches; `pisess archive` moves a whole session away)");
+    assert_snapshot!(s.unchanged("prune -q ./s.jsonl --branch @").fails(2), @"./s.jsonl: the session does not branch above @ (hint: `--entries '@^..'` removes this entry and all after it; `pisess branches` lists the branches)");
     s.pisess("prune -q ./s.jsonl --restore").done();
     assert_eq!(s.bytes("s.jsonl"), whole);
     // The leaf moves to the branch point, by a mark that leaves when the branch comes back.

@@ -4,6 +4,7 @@ use super::job::{PruneJob, Task, plan_removal};
 use crate::cli::locate::{Scope, SessionStores};
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Failure, Ui, to_visible};
+use crate::cli::process::command_line::quote_word;
 use crate::load::read_header;
 use crate::ops::archive::session_folder;
 use crate::ops::prune::{PrunableBranch, PruneBlocker, PrunePlan, find_prunable_branch};
@@ -12,6 +13,7 @@ use crate::session::reference::Position;
 use crate::session::usage::{possible_session_ends, session_end};
 use pisess_json::Raw;
 use pisess_store::{Glance, StoreError, files_below};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 /// The maximum number of branch tips to name in a refusal.
@@ -188,14 +190,19 @@ pub(super) fn choose_branch(
     PruneBlocker::require_removable_entries(&open.session)
         .map_err(|error| damaged_failure(open, error))?;
     let entry = open.require_entry(open.resolve_position(reference)?, reference)?;
-    find_prunable_branch(&open.session, entry).ok_or_else(|| {
-        let failure = open.input.failure(format_args!(
-            "the session does not branch above {reference}"
-        ));
-        failure.with_hint(
-            "`pisess branches` lists the branches; `pisess archive` moves a whole session away",
-        )
-    })
+    find_prunable_branch(&open.session, entry).ok_or_else(|| no_branch_failure(open, reference))
+}
+
+/// Returns the failure for an entry above which the session does not branch. The user may want to
+/// remove the end of the conversation.
+fn no_branch_failure(open: &OpenSession, reference: &str) -> Failure {
+    let failure = open.input.failure(format_args!(
+        "the session does not branch above {reference}"
+    ));
+    let range = quote_word(OsStr::new(&format!("{reference}^..")));
+    failure.with_hint(format!(
+        "`--entries {range}` removes this entry and all after it; `pisess branches` lists the branches"
+    ))
 }
 
 /// Lists the ids of the tips of a branch for people: `3f9a 77c1 and 2 more`.
