@@ -1,5 +1,6 @@
 //! The options that commands share. The command line itself is defined in `commands/mod.rs`.
 
+use crate::ops::grep::EntriesAround;
 use crate::session::dialect::Dialect;
 use clap::{Arg, Args, ValueEnum};
 use pisess_store::WriteOptions;
@@ -46,33 +47,18 @@ pub struct LastArgs {
     pub entry_count: Option<usize>,
 }
 
-/// How many entries to print around another one.
-#[derive(Clone, Copy, Debug)]
-pub struct EntriesAround {
-    /// The maximum number of entries above it.
-    pub above: usize,
-    /// The maximum number of entries below it.
-    pub below: usize,
-}
-
-impl EntriesAround {
-    /// Returns the numbers that `-B`, `-A` and `-C` request. `-C` is for both sides; `-B` and `-A`
-    /// override it.
-    pub fn from_options(
-        before: Option<usize>,
-        after: Option<usize>,
-        around: Option<usize>,
-    ) -> EntriesAround {
-        let default_count = around.unwrap_or(0);
-        EntriesAround {
-            above: before.unwrap_or(default_count),
-            below: after.unwrap_or(default_count),
-        }
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(self) -> bool {
-        self.above == 0 && self.below == 0
+/// Returns the entries that `-B`, `-A` and `-C` request. `-C` is for both sides; `-B` and `-A`
+/// override it.
+pub fn entries_around(
+    before: Option<usize>,
+    after: Option<usize>,
+    around: Option<usize>,
+) -> EntriesAround {
+    let default_count = around.unwrap_or(0);
+    EntriesAround {
+        above: before.unwrap_or(default_count),
+        below: after.unwrap_or(default_count),
+        with_prompt: false,
     }
 }
 

@@ -10,14 +10,14 @@ mod searcher;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::locate::SessionStores;
 use crate::cli::open::Input;
-use crate::cli::options::{EntriesAround, LastArgs};
+use crate::cli::options::{LastArgs, entries_around};
 use crate::cli::output::{Clock, Exit, Failure, Ui};
 use crate::cli::period::PeriodArgs;
 use crate::cli::rollouts::Rollouts;
 use crate::cli::rows::entry::row_options;
 use crate::cli::sessions::{PathsArgs, SessionsArgs, SessionsToRead};
 use crate::load::LoadOptions;
-use crate::ops::grep::{Query, searchable_roles};
+use crate::ops::grep::{EntriesAround, Query, searchable_roles};
 use crate::session::fields::FieldScope;
 use crate::session::period::Period;
 use clap::ValueEnum;
@@ -46,6 +46,10 @@ pub const GUIDE: Guide = Guide::new(&[
     Example::new(
         "Find the tool calls that name a file, with the entries around them",
         "pisess grep -C 1 --role toolCall clock.rs session.jsonl",
+    ),
+    Example::new(
+        "Find the request that led to a command",
+        "pisess grep --with-prompt --tool bash 'cargo test' session.jsonl",
     ),
     Example::new(
         "Search the entries after a label",
@@ -139,7 +143,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// With `-C`, `-A` or `-B`, context follows the conversation, not the file: earlier messages above,
 /// later ones of the same branch below. Settings and bookkeeping (labels, names, the marks that
 /// `switch` appends, …) are skipped. A row of context has `-` where the row of a match has `:`. A
-/// row `--` separates groups of entries that are not adjacent.
+/// row `--` separates groups of entries that are not adjacent. `--with-prompt` prints the last user
+/// message above each match, however far above.
 ///
 /// `--follow` prints new matches as sessions grow or start, until Ctrl-C. With --since or --last,
 /// it first prints matches that are already there. If the conversation moved to another branch
@@ -197,6 +202,9 @@ pub struct Args {
     /// Show the N preceding and the N following entries (of each match)
     #[arg(short = 'C', long, alias = "context", value_name = "N")]
     pub around: Option<usize>,
+    /// Also print the user message above each match
+    #[arg(long)]
+    pub with_prompt: bool,
     #[command(flatten)]
     pub only: PathsArgs,
     /// Print only the number of matching entries in each session
@@ -220,7 +228,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["files", "null", "count", "files_without_match", "only_matching"])]
     pub times: bool,
     /// Print only the matches, each on its own line
-    #[arg(short, long, conflicts_with_all = ["files", "null", "count", "files_without_match", "invert_match", "full", "before_context", "after_context", "around"])]
+    #[arg(short, long, conflicts_with_all = ["files", "null", "count", "files_without_match", "invert_match", "full", "before_context", "after_context", "around", "with_prompt"])]
     pub only_matching: bool,
     /// Search only the current conversation: the path to the leaf
     #[arg(long)]
@@ -250,7 +258,7 @@ pub struct Args {
     #[arg(long, value_name = "KEY", hide_possible_values = true)]
     pub sort: Option<SortKey>,
     /// Wait for new entries, until Ctrl-C (and print those that match)
-    #[arg(short, long, conflicts_with_all = ["entry_count", "files", "files_without_match", "null", "count", "archived", "source", "before_context", "after_context", "around"])]
+    #[arg(short, long, conflicts_with_all = ["entry_count", "files", "files_without_match", "null", "count", "archived", "source", "before_context", "after_context", "around", "with_prompt"])]
     pub follow: bool,
     /// Print the result as JSON (an object per matching entry)
     #[arg(long)]
@@ -408,7 +416,7 @@ fn new_searcher(args: &Args, query: Query, sessions: &SessionsToRead, ui: &Ui) -
 /// sessions are under headings. Elsewhere, each row begins with the path of its session.
 fn new_painter(args: &Args, sessions: &SessionsToRead, ui: &Ui) -> MatchPainter {
     let is_for_people = args.prints_rows_for_people(ui);
-    let context = EntriesAround::from_options(args.before_context, args.after_context, args.around);
+    let context = args.entries_around();
     MatchPainter {
         prints_counts: args.count,
         path_output: args.only,
@@ -490,11 +498,18 @@ impl Args {
         self.prints_rows_of_entries() && !self.json && ui.stdout_is_terminal()
     }
 
+    /// Returns the entries to print besides each match.
+    fn entries_around(&self) -> EntriesAround {
+        EntriesAround {
+            with_prompt: self.with_prompt,
+            ..entries_around(self.before_context, self.after_context, self.around)
+        }
+    }
+
     /// Whether a session with a match is read again: for the entries around matches, for the unique
     /// prefixes of ids, which colours mark, or for the range to search.
     fn reads_sessions_again(&self, ui: &Ui) -> bool {
-        let prints_context =
-            self.around.is_some() || self.before_context.is_some() || self.after_context.is_some();
+        let prints_context = !self.entries_around().is_empty();
         let marks_prefixes = ui.styles.has_colour() && !self.json;
         prints_context || marks_prefixes || self.searches_range()
     }

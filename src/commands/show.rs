@@ -10,7 +10,7 @@ mod plain;
 use crate::agents::readable::Folders;
 use crate::cli::guide::{Example, Guide};
 use crate::cli::open::OpenSession;
-use crate::cli::options::{EntriesAround, LastArgs};
+use crate::cli::options::{LastArgs, entries_around};
 use crate::cli::output::{Clock, Exit, Failure, Ui};
 use crate::cli::pruned::open_with_pruned;
 use crate::cli::renderer::RendererArgs;
@@ -332,8 +332,7 @@ impl Args {
     /// Adds the entries around each entry, if `-A`, `-B` or `-C` requests them. Then all entries
     /// are in the order of the file, without duplicates.
     fn with_entries_around(&self, session: &Session, entries: Vec<EntryIx>) -> Vec<EntryIx> {
-        let context =
-            EntriesAround::from_options(self.before_context, self.after_context, self.around);
+        let context = entries_around(self.before_context, self.after_context, self.around);
         if context.is_empty() {
             return entries;
         }
@@ -345,8 +344,7 @@ impl Args {
         // `entries_around_matches` takes lines in ascending order.
         lines.sort_unstable();
         lines.dedup();
-        let EntriesAround { above, below } = context;
-        let nearby = entries_around_matches(session, &lines, above, below);
+        let nearby = entries_around_matches(session, &lines, context);
         nearby.into_iter().map(|nearby| nearby.entry).collect()
     }
 }

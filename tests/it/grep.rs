@@ -1515,6 +1515,33 @@ fn whole_texts_with_context_are_those_without() {
     }
 }
 
+/// The request that led to a match is printed once for all matches of its turn.
+#[test]
+fn grep_with_prompt_prints_the_request_of_each_match() {
+    let s = Sandbox::with(&[TOUR]);
+    let rows_of = |line: &str| s.run(&format!("grep --with-prompt {line} ./tour.jsonl"));
+    assert_snapshot!(rows_of("--tool bash 'cargo test'"), @r#"
+    3ac9d7e4-user- Just add a day when it comes out negative.
+    --
+    72c0e8b6:assistant bash cargo test --quiet: cargo test --quiet  (failed)
+    --
+    3de1b752-user- Undo that, and take the nearer of the two: yesterday's or tomorrow's departure.
+    c8a45f06:assistant bash cargo test --quiet: cargo test --quiet
+    "#);
+    // A prompt has no other prompt above it.
+    assert_snapshot!(rows_of("'Which paper|exactly that evening'"), @r#"
+    b5d60e41:user: Good. Please add a test for exactly that evening.
+    "#);
+    let json = rows(&rows_of("--json --role assistant 'pins it down'"));
+    let prompt = json.iter().find(|row| row["context"] == true).unwrap();
+    assert_eq!(prompt["id"], "b5d60e41");
+    let full = rows_of("--full --role assistant 'pins it down'");
+    assert!(
+        full.contains("    Good. Please add a test for exactly that evening."),
+        "{full}"
+    );
+}
+
 #[test]
 fn rows_have_times() {
     let s = Sandbox::with(&[TOUR]);

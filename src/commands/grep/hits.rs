@@ -4,7 +4,6 @@ use super::rows::Rows;
 use crate::cli::foreign::read_any_for_list;
 use crate::cli::locate::read_archive_facts;
 use crate::cli::named::{line_of_title, shown_title};
-use crate::cli::options::EntriesAround;
 use crate::cli::output::{
     Cell, Clock, Links, Styles, Ui, apply_style, display_width, push_styled, push_wrapped_line,
     to_visible, to_visible_cow, to_visible_line, to_visible_lines, truncate_end, truncate_start,
@@ -16,8 +15,8 @@ use crate::cli::sessions::PathsArgs;
 use crate::format::{ID_SUFFIX_LEN, id_suffix, push_visible};
 use crate::load::LoadOptions;
 use crate::ops::grep::{
-    EntryContinuation, Match, MatchTexts, Query, ToolUse, entries_around_matches, is_replaced_text,
-    read_searched_text, read_whole_text,
+    EntriesAround, EntryContinuation, Match, MatchTexts, Query, ToolUse, entries_around_matches,
+    is_replaced_text, read_searched_text, read_whole_text,
 };
 use crate::ops::list::read_title;
 use crate::ops::rows::{EntryRow, Tone};
@@ -522,8 +521,7 @@ impl MatchPainter {
         // around them. It leaves out the lines of the matches above.
         let lines: Vec<_> = matches.iter().map(|entry_match| entry_match.line).collect();
         let view = view_without_layout(session, session.leaf);
-        let EntriesAround { above, below } = self.context;
-        for nearby in entries_around_matches(session, &lines, above, below) {
+        for nearby in entries_around_matches(session, &lines, self.context) {
             rows.limit_memory();
             let has_gap_above = !nearby.continues && !rows.is_empty();
             if has_gap_above && !self.json {

@@ -4,10 +4,29 @@
 //! the path to the leaf or, if it is not on that path, on the newest branch. Settings and
 //! bookkeeping are left out.
 
+use crate::ops::navigate::last_request;
 use crate::session::Session;
 use crate::session::conversation::Conversation;
 use crate::session::entry::{EntryIx, LineNo};
 use std::collections::BTreeSet;
+
+/// Which entries to show besides a match.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EntriesAround {
+    /// The maximum number of entries above the match.
+    pub above: usize,
+    /// The maximum number of entries below it.
+    pub below: usize,
+    /// Whether the last message of the user above the match is shown.
+    pub with_prompt: bool,
+}
+
+impl EntriesAround {
+    /// Whether there are none.
+    pub fn is_empty(self) -> bool {
+        self == EntriesAround::default()
+    }
+}
 
 /// An entry to show: a match, or an entry near one.
 #[derive(Clone, Copy, Debug)]
@@ -21,16 +40,15 @@ pub struct NearbyEntry {
     pub continues: bool,
 }
 
-/// Returns the entries that match, and up to `most_above` entries above each in the conversation
-/// and `most_below` entries below it. They are in file order, each once.
+/// Returns the entries that match, and the entries around each of them in the conversation. They
+/// are in file order, each once.
 ///
 /// `lines` are the lines of the matches, in ascending order. A line that is not an entry, such as a
 /// title line, is left out.
 pub fn entries_around_matches(
     session: &Session,
     lines: &[LineNo],
-    most_above: usize,
-    most_below: usize,
+    around: EntriesAround,
 ) -> Vec<NearbyEntry> {
     let conversation = Conversation::new(session);
 
@@ -46,8 +64,11 @@ pub fn entries_around_matches(
     let mut shown: BTreeSet<EntryIx> = BTreeSet::new();
     for matched in &matches {
         shown.insert(matched.entry);
-        shown.extend(conversation.ancestors(matched.entry).take(most_above));
-        shown.extend(conversation.descendants(matched.entry).take(most_below));
+        shown.extend(conversation.ancestors(matched.entry).take(around.above));
+        shown.extend(conversation.descendants(matched.entry).take(around.below));
+        if around.with_prompt {
+            shown.extend(last_request(session, Some(matched.entry)));
+        }
     }
 
     let mut nearby = Vec::with_capacity(shown.len());

@@ -19,7 +19,7 @@ mod search;
 mod tool;
 mod trail;
 
-pub use around::{NearbyEntry, entries_around_matches};
+pub use around::{EntriesAround, NearbyEntry, entries_around_matches};
 pub use entry_search::{read_searched_text, read_whole_text};
 pub use ids::SessionIds;
 pub use pattern::{Pattern, PatternOptions};
