@@ -22,7 +22,7 @@ use crate::import::Origin;
 use crate::load::LoadOptions;
 use crate::ops::IdSource;
 use crate::ops::convert::convert_session;
-use crate::ops::fork::{Ancestors, ForkOptions, fork, fork_all, fork_subtree};
+use crate::ops::fork::{Ancestors, ForkOptions, fork, fork_all, fork_subtree, omit_thinking};
 use crate::ops::plan::NewSession;
 use crate::session::blobs::BlobStore;
 use crate::session::dialect::Dialect;
@@ -105,6 +105,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// work, if there is one. Entries of types that the agent does not know are kept in the same file.
 /// The agent ignores them, and `pisess import` restores them.
 ///
+/// --no-thinking leaves out what the model thought, also where it is encrypted: to share the copy, or
+/// to continue it with a model of another provider. Nothing else of the entries changes.
+///
 /// --subtree also copies the descendants of REF. --alone then leaves out the ancestors of REF, so
 /// the model no longer sees them. The new session continues from the original leaf if the leaf was
 /// copied, otherwise from the last entry copied.
@@ -128,6 +131,9 @@ pub struct Args {
     /// Include all branches (and copy every entry)
     #[arg(long, alias = "all")]
     pub branches: bool,
+    /// Leave out the model's thinking
+    #[arg(long)]
+    pub no_thinking: bool,
     /// Write the new session in the format of this agent
     #[arg(long = "for", value_name = "AGENT")]
     pub agent: Option<TargetAgent>,
@@ -427,15 +433,31 @@ fn build_new_session(
 ) -> io::Result<NewSession> {
     let target = args.target_dialect().unwrap_or(open.session.dialect);
     if target == open.session.dialect {
-        return copy_entries(args, open, end, options, id_source);
+        return copy_requested(args, open, end, options, id_source);
     }
     // The conversion sets the name, in the way of the target agent.
     let options_of_copy = ForkOptions {
         name: None,
         ..options.clone()
     };
-    let copy = copy_entries(args, open, end, &options_of_copy, id_source)?;
+    let copy = copy_requested(args, open, end, &options_of_copy, id_source)?;
     convert_session(&open.entry_reader(), copy, blobs, options, id_source)
+}
+
+/// Copies the entries that the options select; with `--no-thinking`, without the model's thinking.
+fn copy_requested(
+    args: &Args,
+    open: &OpenSession,
+    end: Position,
+    options: &ForkOptions,
+    id_source: &mut IdSource,
+) -> io::Result<NewSession> {
+    let copy = copy_entries(args, open, end, options, id_source)?;
+    if args.no_thinking {
+        omit_thinking(&open.entry_reader(), copy, options, id_source)
+    } else {
+        Ok(copy)
+    }
 }
 
 /// Copies all branches of a session (`--branches`), the subtree of `end` (`--subtree`), or else the

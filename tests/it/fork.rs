@@ -3,6 +3,7 @@
 use crate::names::Desk;
 use crate::sandbox::{Sandbox, fixture, session};
 use insta::assert_snapshot;
+use serde_json::Value;
 
 #[test]
 fn the_path_to_the_leaf() {
@@ -1420,5 +1421,74 @@ fn fork_of_all_branches_has_a_name() {
             s.pisess("check -q ./plain.jsonl").done().code,
             "{file}"
         );
+    }
+}
+
+#[test]
+fn fork_without_thinking_changes_nothing_else() {
+    for file in [
+        "tour.jsonl",
+        "omp.jsonl",
+        "kinds/pi.jsonl",
+        "kinds/omp.jsonl",
+    ] {
+        let s = Sandbox::with(&[file]);
+        let name = file.rsplit('/').next().unwrap();
+        for form in ["", "--branches", "--subtree"] {
+            let reference = if form == "--subtree" { "root" } else { "" };
+            let fork = |option: &str, to: &str| {
+                s.run(&format!(
+                    "fork {form} {option} -o ./{to} ./{name} {reference} --force"
+                ));
+                s.text(to)
+                    .lines()
+                    .map(|line| serde_json::from_str(line).unwrap())
+                    .collect::<Vec<Value>>()
+            };
+            let mut whole = fork("", "whole.jsonl");
+            let without = fork("--no-thinking", "without.jsonl");
+            for entry in &mut whole {
+                if entry["message"]["role"] == "assistant"
+                    && let Some(blocks) = entry["message"]["content"].as_array_mut()
+                {
+                    blocks.retain(|block| {
+                        block["type"] != "thinking" && block["type"] != "redactedThinking"
+                    });
+                }
+            }
+            assert_eq!(without, whole, "{file} {form}");
+            assert!(
+                !s.text("without.jsonl").contains(r#""type":"thinking""#),
+                "{file} {form}"
+            );
+        }
+    }
+}
+
+/// No copy of the thinking is kept for the way back, as other things are that an agent lacks.
+#[test]
+fn fork_without_thinking_for_another_agent_has_none() {
+    let s = Sandbox::with(&["kinds/omp.jsonl", "tour.jsonl"]);
+    for (file, agents) in [
+        ("omp.jsonl", ["pi", "claude", "codex"]),
+        ("tour.jsonl", ["omp", "claude", "codex"]),
+    ] {
+        for agent in agents {
+            s.run(&format!(
+                "fork -q --no-thinking --for {agent} ./{file} -o ./out --force"
+            ));
+            let text = s.text("out");
+            for kind in [
+                "thinking",
+                "redactedThinking",
+                "redacted_thinking",
+                "reasoning",
+            ] {
+                assert!(
+                    !text.contains(&format!(r#""type":"{kind}""#)),
+                    "{file} {agent} {kind}"
+                );
+            }
+        }
     }
 }

@@ -12,15 +12,14 @@ use crate::agents::oh_my_pi::native;
 use crate::agents::pi::edits::ContextEdit;
 use crate::ops::IdSource;
 use crate::ops::chain::Chain;
-use crate::ops::fork::{Ancestors, ForkOptions, StoredTitle, build_head_for, fork_subtree};
+use crate::ops::fork::{ForkOptions, ListedFork, StoredTitle, build_head_for, list_entries};
 use crate::ops::plan::{NewSession, NewSessionEntry};
 use crate::ops::rows::find_edits;
+use crate::session::Session;
 use crate::session::blobs::BlobStore;
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Kind};
 use crate::session::read::entry_reader::EntryReader;
-use crate::session::reference::Position;
-use crate::session::{Format, Session};
 use foldhash::HashMap;
 use pisess_json::Raw;
 use pisess_json::string::encode_to_vec;
@@ -72,13 +71,6 @@ pub fn convert_session(
     })
 }
 
-/// The entries of a fork, one by one.
-struct ListedFork {
-    entries: Vec<NewSessionEntry>,
-    /// The id of the leaf.
-    leaf: Option<Text<'static>>,
-}
-
 impl ListedFork {
     /// Appends an entry with the name of the session below the leaf. It becomes the leaf.
     fn append_name(
@@ -95,42 +87,6 @@ impl ListedFork {
         let added = chain.change.entries.into_iter();
         self.entries.extend(added.map(NewSessionEntry::New));
     }
-}
-
-/// Lists the entries of a fork one by one, so that each can be converted. `entries` and `leaf` are
-/// the entries and the leaf of the fork. Without `entries`, the fork is a copy of the whole file,
-/// byte for byte.
-///
-/// Such a copy does not suffice for a file in an older format, or with records that set the leaf.
-/// Then the tree is forked as the subtree below the root: this migrates entries, head records among
-/// them, and leaves leaf records out.
-fn list_entries(
-    reader: &EntryReader,
-    entries: Option<Vec<NewSessionEntry>>,
-    leaf: Option<Text<'static>>,
-    options: &ForkOptions,
-    id_source: &mut IdSource,
-) -> io::Result<ListedFork> {
-    if let Some(entries) = entries {
-        return Ok(ListedFork { entries, leaf });
-    }
-    let session = reader.session();
-    let is_position_record =
-        |ix: EntryIx| matches!(session.entry(ix).kind, Kind::Leaf | Kind::Head);
-    let has_position_record = session.entry_indexes().any(is_position_record);
-    if session.format != Format::V3 || has_position_record {
-        let whole_tree = fork_subtree(reader, Position::Root, Ancestors::Kept, options, id_source)?;
-        return Ok(ListedFork {
-            // A fork of a subtree always has a list.
-            entries: whole_tree.entries.unwrap_or_default(),
-            leaf: whole_tree.leaf,
-        });
-    }
-    let copies = session.entry_indexes().map(NewSessionEntry::copy_of);
-    Ok(ListedFork {
-        entries: copies.collect(),
-        leaf,
-    })
 }
 
 /// Marks a copied entry of a new session to be converted for the agent of `target` when it is

@@ -14,13 +14,13 @@ use crate::agents::Agent;
 use crate::agents::oh_my_pi::native;
 use crate::agents::oh_my_pi::title::title_line;
 use crate::ops::plan::{CopyParent, NewSession, NewSessionEntry};
-use crate::session::Session;
 use crate::session::blobs::BlobStore;
-use crate::session::entry::{EntryIx, Kind};
+use crate::session::entry::{EntryIx, Kind, Role};
 use crate::session::labels::Labels;
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::reference::Position;
 use crate::session::tree::Ancestry;
+use crate::session::{Format, Session};
 use foldhash::HashSet;
 use pisess_json::Raw;
 use pisess_json::string::encode_to_vec;
@@ -213,6 +213,75 @@ pub fn fork_all(session: &Session, options: &ForkOptions, id_source: &mut IdSour
     }
 }
 
+/// Returns a fork without the thinking of the model.
+pub fn omit_thinking(
+    reader: &EntryReader,
+    new: NewSession,
+    options: &ForkOptions,
+    id_source: &mut IdSource,
+) -> io::Result<NewSession> {
+    let session = reader.session();
+    let mut listed = list_entries(reader, new.entries, new.leaf, options, id_source)?;
+    for new_entry in &mut listed.entries {
+        if let NewSessionEntry::Copied {
+            entry,
+            omits_thinking,
+            ..
+        } = new_entry
+        {
+            *omits_thinking = session.is_message(*entry, Role::Assistant);
+        }
+    }
+    Ok(NewSession {
+        entries: Some(listed.entries),
+        leaf: listed.leaf,
+        ..new
+    })
+}
+
+/// The entries of a fork, one by one.
+pub(super) struct ListedFork {
+    pub entries: Vec<NewSessionEntry>,
+    /// The id of the leaf.
+    pub leaf: Option<Text<'static>>,
+}
+
+/// Lists the entries of a fork one by one, so that each can be changed. `entries` and `leaf` are
+/// the entries and the leaf of the fork. Without `entries`, the fork is a copy of the whole file,
+/// byte for byte.
+///
+/// Such a copy does not suffice for a file in an older format, or with records that set the leaf.
+/// Then the tree is forked as the subtree below the root: this migrates entries, head records among
+/// them, and leaves leaf records out.
+pub(super) fn list_entries(
+    reader: &EntryReader,
+    entries: Option<Vec<NewSessionEntry>>,
+    leaf: Option<Text<'static>>,
+    options: &ForkOptions,
+    id_source: &mut IdSource,
+) -> io::Result<ListedFork> {
+    if let Some(entries) = entries {
+        return Ok(ListedFork { entries, leaf });
+    }
+    let session = reader.session();
+    let is_position_record =
+        |ix: EntryIx| matches!(session.entry(ix).kind, Kind::Leaf | Kind::Head);
+    let has_position_record = session.entry_indexes().any(is_position_record);
+    if session.format != Format::V3 || has_position_record {
+        let whole_tree = fork_subtree(reader, Position::Root, Ancestors::Kept, options, id_source)?;
+        return Ok(ListedFork {
+            // A fork of a subtree always has a list.
+            entries: whole_tree.entries.unwrap_or_default(),
+            leaf: whole_tree.leaf,
+        });
+    }
+    let copies = session.entry_indexes().map(NewSessionEntry::copy_of);
+    Ok(ListedFork {
+        entries: copies.collect(),
+        leaf,
+    })
+}
+
 /// Returns copies of these entries, without labels and leaf records. Each copy is a child of the
 /// nearest copied ancestor. A compaction names the first entry that it keeps: if that is not
 /// copied, the next copied entry on the path replaces it.
@@ -249,6 +318,7 @@ fn copy_without_labels(
             entry: ix,
             parent: parent_of_copy(session, ix, new_parent),
             first_kept: new_first_kept,
+            omits_thinking: false,
             target_dialect: None,
             edit: None,
         };

@@ -4,11 +4,13 @@ use crate::agents::convert;
 use crate::agents::pi::edits::ContextEdit;
 use crate::ops::patched::PieceTable;
 use crate::session::blobs::BlobStore;
+use crate::session::content::{ConvertedBlock, convert_blocks, is_block};
 use crate::session::dialect::Dialect;
 use crate::session::entry::{EntryIx, Span};
 use crate::session::read::entry_reader::EntryReader;
 use crate::session::{Format, Session};
-use pisess_json::edit::Edit as LineEdit;
+use pisess_json::Raw;
+use pisess_json::edit::{Edit as LineEdit, with_member};
 use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 use pisess_store::{ReadAt, copy_range};
@@ -90,6 +92,8 @@ pub enum NewSessionEntry {
         parent: CopyParent,
         /// The new `firstKeptEntryId`; `None` if it stays the same.
         first_kept: Option<Text<'static>>,
+        /// Whether the copy lacks the thinking of the model.
+        omits_thinking: bool,
         /// The agent for which the copy is converted; `None` if it is not converted.
         target_dialect: Option<Dialect>,
         /// The context edit in effect for the entry, which is applied when the copy is converted.
@@ -300,6 +304,7 @@ impl NewSessionEntry {
             entry,
             parent: CopyParent::Unchanged,
             first_kept: None,
+            omits_thinking: false,
             target_dialect: None,
             edit: None,
         }
@@ -314,6 +319,7 @@ impl NewSessionEntry {
             NewSessionEntry::Copied {
                 parent: CopyParent::Unchanged,
                 first_kept: None,
+                omits_thinking: false,
                 target_dialect: None,
                 ..
             }
@@ -335,6 +341,7 @@ impl NewSessionEntry {
                 entry,
                 parent,
                 first_kept,
+                omits_thinking,
                 target_dialect,
                 edit,
             } => {
@@ -344,7 +351,10 @@ impl NewSessionEntry {
                 };
                 reader.with_line(*entry, |line| {
                     // If the links stay the same, the line is borrowed, not copied.
-                    let line = relink_line(line, parent, first_kept.as_ref())?;
+                    let mut line = relink_line(line, parent, first_kept.as_ref())?;
+                    if *omits_thinking && let Some(changed) = without_thinking(&line) {
+                        line = Cow::Owned(changed);
+                    }
                     let Some(dialect) = target_dialect else {
                         return out.write_all(&line);
                     };
@@ -379,6 +389,21 @@ fn relink_line<'l>(
         edit.set("firstKeptEntryId", &encode_to_vec(first_kept));
     }
     Ok(Cow::Owned(edit.finish()))
+}
+
+/// Returns the line of a message without its blocks of thinking; `None` if it has none.
+fn without_thinking(line: &[u8]) -> Option<Vec<u8>> {
+    let entry = Raw::from_checked(line.trim_ascii());
+    let message = entry.get("message")?;
+    let content = convert_blocks(message.get("content")?, |block| {
+        if is_block(block, "thinking") || is_block(block, "redactedThinking") {
+            ConvertedBlock::Dropped
+        } else {
+            ConvertedBlock::Same
+        }
+    })?;
+    let message = with_member(message, "content", &content);
+    Some(with_member(entry, "message", &message))
 }
 
 /// A gap between two migrated lines with fewer bytes is read with the `EntryReader`. Such a gap is
