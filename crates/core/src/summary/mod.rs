@@ -30,10 +30,10 @@
 //!   `options`; how a decision quotes it: `proposal_quotes`, `referents`, `outcomes`
 //! - decisions of the user: `decisions`, `decision_sources`, `tool_answers`, `approved_plans`; of the
 //!   assistant: `own_choices`, `choice_sentences`, `choice_words`, `decision_lists`
-//! - calls: `shell`, `literals`, `command_step`, `probes`, `tool_run`, `removals`, `todo_lists`;
-//!   what calls found that only look: `found`, `outlines`, `path_lists`; failures of calls:
-//!   `failures`, `failure_points`, `failed_output`; what the user says to a failure: `reactions`,
-//!   `put_off`, `given_up`; what the kept messages settle: `sequel`
+//! - calls: `shell`, `literals`, `command_step`, `probes`, `tool_run`, `removals`, `todo_lists`,
+//!   `reported_tasks`; what calls found that only look: `found`, `outlines`, `path_lists`; failures
+//!   of calls: `failures`, `failure_points`, `failed_output`; what the user says to a failure:
+//!   `reactions`, `put_off`, `given_up`; what the kept messages settle: `sequel`
 //! - turns: `turns`, `ended_turns`, `repeats`, `weights`, `earlier`, `request_lengths`,
 //!   `quoted_elsewhere`; quotations of them: `endings`, `answers`, `tables`, `one_line`,
 //!   `kept_ends`
@@ -114,6 +114,7 @@ mod removals;
 mod repeats;
 mod reply_lists;
 mod reported_failures;
+mod reported_tasks;
 mod request_lengths;
 mod revisions;
 mod rule_lists;

@@ -65,15 +65,25 @@ impl SummaryBuilder {
             let calls = self.tool_history.describe_last_calls(self.place_of_looks());
             points.extend(list_below(LAST_CALLS_LEAD, &calls));
         }
-        let todo_list = &self.tool_history.todo_list;
-        if todo_list.has_open_item() {
-            points.push(format_quotation(
-                TODO_LIST_LEAD,
-                &todo_list.describe(),
-                SECTION,
-            ));
-        }
+        points.extend(self.quote_todo_list());
         points
+    }
+
+    /// Quotes the todo list, if an item of it is open. One that was last set for an earlier request
+    /// may be out of date: its lead says so, and after [`STALE_TURNS`] turns it is left out.
+    fn quote_todo_list(&self) -> Option<String> {
+        let list = &self.tool_history.todo_list;
+        let age = self.turn.number.saturating_sub(list.turn_number);
+        if !list.has_open_item() || age > STALE_TURNS {
+            return None;
+        }
+        let occasion = if age > 0 {
+            " for an earlier request"
+        } else {
+            ""
+        };
+        let lead = format!("{TODO_LIST_LEAD}{occasion}:");
+        Some(format_quotation(&lead, &list.describe(), TASKS))
     }
 
     /// Quotes the assistant's remarks on unfinished work, in order: the first, which is often a

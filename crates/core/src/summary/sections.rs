@@ -90,7 +90,7 @@ pub(super) const SECTIONS: [SectionFormat; 8] = [
 /// How the lines before the quotations begin: the current request with its entry, the todo list,
 /// and the assistant's last words.
 pub(super) const REQUEST_LEAD: &str = "The last request, word for word (entry ";
-pub(super) const TODO_LIST_LEAD: &str = "Todo list, as its tool last reported it:";
+pub(super) const TODO_LIST_LEAD: &str = "Todo list, as its tool last reported it";
 pub(super) const LAST_WORDS_LEAD: &str = "The assistant's last words";
 
 /// The beginnings of the points that say what the work is for. Each summary writes them anew.

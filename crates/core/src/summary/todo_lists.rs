@@ -1,18 +1,22 @@
 //! The todo list of an agent, with its done and its open tasks.
 //!
 //! Some tools are given the whole list in each call (`TodoWrite`, `update_plan`), others one task
-//! (`TaskCreate`, `TaskUpdate`):
+//! (`TaskCreate`, `TaskUpdate`), and some report the list (`todo` of oh-my-pi):
 //!
 //! ```text
 //! TaskCreate {"subject": "Draw the piers"}          ── Task #1 created
 //! TaskUpdate {"taskId": "1", "status": "completed"}  ──  - [x] Draw the piers
 //! ```
+//!
+//! A tool counts by its whole name: one that only has "todo" in its name may search a program for
+//! such comments.
 
-use super::budget::{LIST, SECTION};
+use super::budget::{DONE_TASKS, LIST, TASKS};
 use super::call::SummaryCall;
 use super::cut::{string_head, string_words};
 use super::fitting::keep_first;
 use super::one_line::cut_line;
+use super::reported_tasks::read_reported_tasks;
 use pisess_json::Raw;
 
 /// The mark of an item that is done.
@@ -25,6 +29,8 @@ pub(super) struct TodoList {
     text: String,
     /// The tasks of a list that is kept by one call for each task.
     tasks: Vec<Task>,
+    /// The number of the turn with the last call that set the list.
+    pub turn_number: usize,
 }
 
 struct Task {
@@ -34,19 +40,26 @@ struct Task {
 }
 
 impl TodoList {
-    /// Updates the list by a call that passed, if its tool keeps one.
-    pub fn update(&mut self, call: &SummaryCall, output: &str) {
-        let tool = call.tool.to_lowercase();
-        match &*tool {
+    /// Updates the list by a call of a turn that passed, if its tool keeps one.
+    pub fn update(&mut self, call: &SummaryCall, output: &str, turn_number: usize) {
+        match &*call.tool.to_lowercase() {
             "taskcreate" => self.add_task(&call.todo_list, output),
             "taskupdate" => self.update_task(&call.task_update),
-            "update_plan" => self.text.clone_from(&call.todo_list),
-            // Without a list in the call, the tool reports it.
-            _ if tool.contains("todo") && call.todo_list.is_empty() => {
-                output.clone_into(&mut self.text);
+            "todowrite" | "todo_write" | "write_todos" | "update_plan" => {
+                self.text.clone_from(&call.todo_list);
             }
-            _ if tool.contains("todo") => self.text.clone_from(&call.todo_list),
-            _ => {}
+            "todo" | "todoread" | "todo_read" => self.update_from_report(call, output),
+            _ => return,
+        }
+        self.turn_number = turn_number;
+    }
+
+    /// Sets the list that is in a call or, without one, in its output.
+    fn update_from_report(&mut self, call: &SummaryCall, output: &str) {
+        if !call.todo_list.is_empty() {
+            self.text.clone_from(&call.todo_list);
+        } else if let Some(tasks) = read_reported_tasks(output) {
+            self.text = tasks;
         }
     }
 
@@ -71,7 +84,7 @@ impl TodoList {
             return;
         };
         match &*update.status {
-            "deleted" => {
+            status if is_given_up(status) => {
                 self.tasks.remove(index);
             }
             // The call changes something else of the task.
@@ -94,8 +107,8 @@ impl TodoList {
         self.text.lines().any(|item| !item.starts_with(DONE))
     }
 
-    /// Returns the list in about [`SECTION`] UTF-16 units. In a longer one, the items that are done
-    /// are joined in one line: `- [x] Draw the piers; Draw the lights`.
+    /// Returns the list in about [`TASKS`] UTF-16 units. In a longer one than [`LIST`], the items
+    /// that are done are joined in one line: `- [x] Draw the piers; Draw the lights`.
     pub fn describe(&self) -> String {
         if self.text.len() <= LIST {
             return self.text.clone();
@@ -108,13 +121,15 @@ impl TodoList {
                 None => others.push(line.to_owned()),
             }
         }
+
         let mut lines = Vec::new();
         if !done.is_empty() {
-            lines.push(format!("{DONE}{}", cut_line(&done.join("; "), LIST)));
+            lines.push(format!("{DONE}{}", cut_line(&done.join("; "), DONE_TASKS)));
         }
         let other_count = others.len();
-        lines.extend(keep_first(others, SECTION - LIST));
-        let omitted_count = other_count + usize::from(!done.is_empty()) - lines.len();
+        let shown = keep_first(others, TASKS - DONE_TASKS);
+        let omitted_count = other_count - shown.len();
+        lines.extend(shown);
         if omitted_count > 0 {
             lines.push(format!("- [ ] {omitted_count} more"));
         }
@@ -139,15 +154,19 @@ impl TaskUpdate {
 }
 
 /// Returns a list of items, `{"content": …, "status": …}` or `{"step": …, "status": …}`, as
-/// Markdown: `[x]` marks an item that is completed, `[~]` one that is in progress. Empty if it is
-/// no list.
+/// Markdown: `[x]` marks an item that is completed, `[~]` one that is in progress. An item that was
+/// given up is left out. Empty if it is no list.
 pub(super) fn format_todo_list(todos: Raw) -> String {
     let mut lines = Vec::new();
     for todo in todos.items() {
         let Some(content) = todo.get("content").or(todo.get("step")) else {
             continue;
         };
-        let mark = mark_of_status(&string_head(todo.get("status")));
+        let status = string_head(todo.get("status"));
+        if is_given_up(&status) {
+            continue;
+        }
+        let mark = mark_of_status(&status);
         lines.push(format!("- [{mark}] {}", string_words(Some(content))));
     }
     lines.join("\n")
@@ -159,6 +178,19 @@ fn mark_of_status(status: &str) -> char {
         "in_progress" => '~',
         _ => ' ',
     }
+}
+
+/// Whether nobody will work on an item with this status.
+fn is_given_up(status: &str) -> bool {
+    const STATUSES: [&str; 6] = [
+        "abandoned",
+        "cancelled",
+        "canceled",
+        "deleted",
+        "dropped",
+        "skipped",
+    ];
+    STATUSES.contains(&status)
 }
 
 #[cfg(test)]
@@ -188,19 +220,19 @@ mod tests {
         let mut list = TodoList::default();
         for (number, subject) in ["piers", "lights", "boats"].iter().enumerate() {
             let output = format!("Task #{} created successfully", number + 4);
-            list.update(&call("TaskCreate", subject), &output);
+            list.update(&call("TaskCreate", subject), &output, 1);
         }
-        list.update(&set_status("4", "completed"), "");
-        list.update(&set_status("5", "in_progress"), "");
-        list.update(&set_status("5", ""), "");
-        list.update(&set_status("6", "deleted"), "");
-        list.update(&set_status("7", "completed"), "");
+        list.update(&set_status("4", "completed"), "", 1);
+        list.update(&set_status("5", "in_progress"), "", 1);
+        list.update(&set_status("5", ""), "", 1);
+        list.update(&set_status("6", "deleted"), "", 1);
+        list.update(&set_status("7", "completed"), "", 1);
         assert_eq!(list.describe(), "- [x] piers\n- [~] lights");
         assert!(list.has_open_item());
 
-        list.update(&set_status("5", "completed"), "");
+        list.update(&set_status("5", "completed"), "", 1);
         assert!(!list.has_open_item());
-        list.update(&call("TaskCreate", "names"), "Task #7 created successfully");
+        list.update(&call("TaskCreate", "names"), "Task #7 created", 2);
         assert_eq!(list.describe(), "- [ ] names");
     }
 
@@ -215,11 +247,40 @@ mod tests {
             lines.push(format!("- [ ] Print the chart {number}"));
         }
         let mut list = TodoList::default();
-        list.update(&call("TodoWrite", &lines.join("\n")), "");
+        list.update(&call("TodoWrite", &lines.join("\n")), "", 1);
         let text = list.describe();
         assert!(text.starts_with("- [x] Draw the harbour 0; Draw the harbour 1; "));
         assert!(text.contains("\n- [~] Draw the piers\n- [ ] Print the chart 0\n"));
         assert!(text.ends_with(" more"), "{text}");
-        assert!(text.len() < SECTION + 40, "{text}");
+        assert!(text.len() < TASKS + 40, "{text}");
+    }
+
+    #[test]
+    fn only_a_tool_that_keeps_a_list_sets_it() {
+        let mut list = TodoList::default();
+        list.update(&call("TodoWrite", "- [ ] piers"), "", 1);
+        list.update(&call("find_todos", "- [ ] boats"), "src/a.rs: TODO", 2);
+        list.update(&call("PlanTrip", "- [ ] boats"), "planned", 2);
+        assert_eq!(list.describe(), "- [ ] piers");
+        assert_eq!(list.turn_number, 1);
+
+        // The output of a tool that is given the list only confirms it.
+        list.update(&call("TodoWrite", ""), "Todos have been modified", 3);
+        assert_eq!(list.describe(), "");
+        assert!(!list.has_open_item());
+    }
+
+    #[test]
+    fn what_was_given_up_is_left_out() {
+        let todos = r#"[{"content":"piers","status":"cancelled"},
+            {"content":"lights","status":"abandoned"},{"content":"boats","status":"pending"},
+            {"content":"names","status":"in_progress"}]"#;
+        let todos = Raw::parse(todos.as_bytes()).unwrap();
+        assert_eq!(format_todo_list(todos), "- [ ] boats\n- [~] names");
+
+        let mut list = TodoList::default();
+        list.update(&call("TaskCreate", "piers"), "Task #1 created", 1);
+        list.update(&set_status("1", "cancelled"), "", 1);
+        assert!(!list.has_open_item());
     }
 }

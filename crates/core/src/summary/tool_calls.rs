@@ -57,7 +57,7 @@ impl ToolHistory {
     /// dropped.
     pub fn record_run(&mut self, mut call: SummaryCall, outcome: Outcome, output: &str) {
         if outcome == Outcome::Passed {
-            self.todo_list.update(&call, output);
+            self.todo_list.update(&call, output, self.turn_number);
         }
 
         let command = if call.command.is_empty() {

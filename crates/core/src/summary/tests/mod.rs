@@ -324,8 +324,33 @@ fn the_state_of_a_todo_list_is_quoted() {
     );
     assert_eq!(
         quotation(&text, "Todo list, as its tool last reported it:"),
-        list
+        "- [ ] ## Goal"
     );
+}
+
+#[test]
+fn a_todo_list_of_an_earlier_request_is_marked_and_ages() {
+    let todos = r#"{"todos":[{"content":"print","status":"pending"}]}"#;
+    let with_turns_after = |count: usize| {
+        let mut messages = vec![
+            user("Draw the map of all harbours, and print it."),
+            tool("", "TodoWrite", todos, None),
+            says("Drawn."),
+        ];
+        for number in 0..count {
+            messages.push(user(&format!(
+                "What is the name of harbour {number}, please?"
+            )));
+            messages.push(says(&format!(
+                "Harbour {number} has the name Nr. {number}."
+            )));
+        }
+        summary(None, messages)
+    };
+    assert!(with_turns_after(0).contains("last reported it:\n> - [ ] print"));
+    let lead = "last reported it for an earlier request:\n> - [ ] print";
+    assert!(with_turns_after(2).contains(lead));
+    assert!(!with_turns_after(12).contains("[ ] print"));
 }
 
 #[test]
