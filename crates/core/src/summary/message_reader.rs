@@ -115,12 +115,25 @@ impl<'a> ScannedMessage<'a> {
                 calls.push(read_call(block, folders, call_use));
             }
         }
+        let mut text = self.content();
+        let mut stop = read_reply_end(&self.facts, !calls.is_empty());
+        if let ReplyEnd::Failed(error) = &mut stop
+            && self.is_of_no_model()
+        {
+            *error = std::mem::take(&mut text);
+        }
         SummaryMessage::Reply {
-            text: self.content(),
-            stop: read_reply_end(&self.facts, !calls.is_empty()),
+            text,
+            stop,
             call_count: calls.len(),
             calls,
         }
+    }
+
+    /// Whether the agent wrote the reply itself, as Claude Code does in place of a failed one:
+    /// `API Error: Unable to connect`. Such words are not the assistant's.
+    fn is_of_no_model(&self) -> bool {
+        string_head(self.facts.get(Member::Model)) == "<synthetic>"
     }
 
     /// Reads the result of a call. A call that the user refused counts as stopped, not as failed.

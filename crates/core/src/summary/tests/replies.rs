@@ -98,6 +98,30 @@ fn a_reply_is_called_an_answer_only_if_nothing_speaks_against_it() {
 }
 
 #[test]
+fn an_error_that_the_agent_wrote_is_not_quoted_as_words_of_the_assistant() {
+    let words = "API Error: Unable to connect to the harbour";
+    let failed = format!(
+        r#"{{"role":"assistant","model":"<synthetic>","content":[{{"type":"text","text":{}}}],"stopReason":"error","errorMessage":"unknown"}}"#,
+        json(words)
+    );
+    let plan = "I draw the piers first, because the boats hide them.";
+    let text = summary(
+        None,
+        [
+            user("Draw the map."),
+            tool(plan, "read", r#"{"path":"map"}"#, None),
+            vec![failed],
+        ],
+    );
+    assert!(
+        text.contains(&format!("1 tool call before the end:\n> {plan}")),
+        "{text}"
+    );
+    assert_eq!(text.matches(words).count(), 1, "{text}");
+    assert!(text.contains(&format!("the model's reply failed: \"{words}\"")));
+}
+
+#[test]
 fn last_words_are_whole_or_say_who_cut_them() {
     let lead = |words: &str| {
         let text = summary(
