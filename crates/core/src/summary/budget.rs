@@ -41,6 +41,8 @@ pub(super) const GOALS_WITHOUT_REQUEST: usize = 400;
 pub(super) const FINDINGS: usize = 1_500;
 /// What a previous summary says of the context.
 pub(super) const CONTEXT: usize = 400;
+/// The causes that the assistant found.
+pub(super) const CAUSES: usize = 500;
 /// The user's own words in the earlier requests, those under Goal included. They say what binds and
 /// what was decided, so they are quoted before anything is inferred from them.
 pub(super) const USER_WORDS: usize = 2_000;

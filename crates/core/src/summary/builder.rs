@@ -2,6 +2,8 @@
 
 use super::budget::{NEWEST, SHORT_REPLY};
 use super::call::SummaryCall;
+use super::causes::Causes;
+use super::choices::is_correction;
 use super::decisions::Decisions;
 use super::failures::OpenFailures;
 use super::message::{ReplyEnd, SummaryMessage, is_agent_command};
@@ -30,6 +32,8 @@ pub(super) struct SummaryBuilder {
     pub decisions: Decisions,
     /// What the assistant decided in long runs.
     pub own_choices: OwnChoices,
+    /// What the assistant found to be the cause of something.
+    pub causes: Causes,
     pub purpose: Purpose,
     /// Whether there was a summary before, so that no request is the first.
     pub is_continued: bool,
@@ -139,6 +143,7 @@ impl SummaryBuilder {
     pub fn finish(mut self) -> BuiltinSummary {
         self.drop_expired_wishes();
         self.own_choices.add_turn(&self.turn);
+        self.causes.add_turn(&self.turn);
         self.drop_void_tables();
         self.fold_similar_turn();
         // The fold may have made an earlier turn the current one. The age of failures is counted
@@ -251,6 +256,9 @@ impl SummaryBuilder {
         let turn_before = self.tool_history.turn_number;
         self.own_choices.drop_those_in(request, turn_before);
         self.decisions.drop_own_choices_in(request);
+        if is_correction(request) {
+            self.causes.drop_of_turn(turn_before);
+        }
 
         let number = self.tool_history.turn_number + 1;
         self.tool_history.turn_number = number;

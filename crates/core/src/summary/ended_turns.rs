@@ -39,9 +39,10 @@ impl SummaryBuilder {
     }
 
     /// Keeps what was settled in the current turn: by the assistant alone, at its suggestion, and
-    /// by refusals of calls.
+    /// by refusals of calls; and the causes that it found.
     fn keep_choices_of_turn(&mut self) {
         self.own_choices.add_turn(&self.turn);
+        self.causes.add_turn(&self.turn);
         if let Some(suggestion) = find_suggestion(&self.turn) {
             self.decisions.add_suggestion(suggestion, self.turn.number);
         }

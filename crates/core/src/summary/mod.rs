@@ -29,7 +29,8 @@
 //! - what a reply puts to the user: `questions`, `proposals`, `reply_lists`, `list_items`,
 //!   `options`; how a decision quotes it: `proposal_quotes`, `referents`, `outcomes`
 //! - decisions of the user: `decisions`, `decision_sources`, `tool_answers`, `approved_plans`; of the
-//!   assistant: `own_choices`, `choice_sentences`, `choice_words`, `decision_lists`
+//!   assistant: `own_choices`, `choice_sentences`, `choice_words`, `decision_lists`; what it found to
+//!   be the cause of something: `causes`
 //! - calls: `shell`, `literals`, `command_step`, `probes`, `tool_run`, `removals`, `todo_lists`,
 //!   `reported_tasks`; what calls found that only look: `found`, `outlines`, `path_lists`; failures
 //!   of calls: `failures`, `failure_points`, `failed_output`; what the user says to a failure:
@@ -48,6 +49,7 @@ mod approved_plans;
 mod budget;
 mod builder;
 mod call;
+mod causes;
 mod choice_sentences;
 mod choice_words;
 mod choices;

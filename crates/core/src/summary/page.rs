@@ -105,6 +105,8 @@ impl SummaryBuilder {
             Section::Context,
             self.newest_points(Section::Context, CONTEXT),
         );
+        let causes = self.list_causes(&draft.page);
+        draft.add(Section::Context, causes);
         draft.add(Section::Done, self.describe_effects());
 
         let room_before_findings = draft.room.saturating_sub(self.room_for_findings());
@@ -119,6 +121,16 @@ impl SummaryBuilder {
         let findings = self.list_findings(findings_max);
         draft.add_beside(Section::InProgress, findings, OWN_ROOM_OF_FOUND);
         own_choices
+    }
+
+    /// Lists the causes that the assistant found, but not those that the request before or the last
+    /// words on the page have anyway.
+    fn list_causes(&self, page: &Sections) -> Vec<String> {
+        let mut quoted_texts = vec![self.turn.last_words()];
+        for item in page.items(Section::Goal) {
+            quoted_texts.push(item);
+        }
+        self.causes.describe(CAUSES, &quoted_texts)
     }
 
     /// Describes the decisions of the user in a part of the `room` that is left, in UTF-16 units.

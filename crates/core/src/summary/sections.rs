@@ -119,6 +119,8 @@ pub(super) const PUT_OFF_LEAD: &str = "The user put off";
 pub(super) const OWN_CHOICE_LEAD: &str = "The assistant chose: ";
 /// How a list of decisions in a reply begins.
 pub(super) const DECISION_LIST_LEAD: &str = "The assistant listed as decided: ";
+/// How a cause begins that the assistant found.
+pub(super) const CAUSE_LEAD: &str = "Cause found: ";
 /// How both of the next begin.
 pub(super) const OLDER_LEAD: &str = "Older requests";
 pub(super) const LEFT_OUT: &str = "Older requests are left out here.";

@@ -1,6 +1,7 @@
 //! Whole summaries of small sessions.
 
 mod answers;
+mod causes;
 mod condense;
 mod cut;
 mod expiry;
