@@ -60,6 +60,8 @@ pub(super) const OWN_CHOICES: usize = 1_100;
 /// A list of rules, and one of them.
 pub(super) const RULES: usize = 800;
 pub(super) const RULE: usize = 170;
+/// The rules of a skill.
+pub(super) const SKILL_RULES: usize = 800;
 /// All lists of decisions in replies.
 pub(super) const DECISION_LISTS: usize = 900;
 /// A list of decisions in a reply, and one of them.

@@ -15,6 +15,7 @@ use super::quote::{is_narrower, quote_line};
 use super::secrets::redact_page;
 use super::sections::*;
 use super::sequel::Sequel;
+use super::skills::InvokedSkill;
 use super::tool_answers::words_of_refusal;
 use super::tool_calls::ToolHistory;
 use super::turns::Turn;
@@ -35,6 +36,8 @@ pub(super) struct SummaryBuilder {
     /// What the assistant found to be the cause of something.
     pub causes: Causes,
     pub purpose: Purpose,
+    /// The skill that was called last.
+    pub skill: Option<InvokedSkill>,
     /// Whether there was a summary before, so that no request is the first.
     pub is_continued: bool,
     /// The current turn. What precedes the first request is a turn, too.
@@ -65,6 +68,15 @@ impl SummaryBuilder {
     pub fn add(&mut self, entry: &str, message: &SummaryMessage) {
         match message {
             SummaryMessage::User(text) => self.add_user_message(entry, text),
+            SummaryMessage::Skill {
+                request,
+                place,
+                instructions,
+            } => {
+                // The request begins the turn in which the skill is called.
+                self.add_user_message(entry, request);
+                self.skill = Some(InvokedSkill::read(place, instructions, self.turn.number));
+            }
             SummaryMessage::Reply {
                 text,
                 stop,
@@ -191,6 +203,7 @@ impl SummaryBuilder {
     /// the current one again, if there is such a request.
     pub fn continue_from(&mut self, summary: &str) {
         let previous = Sections::parse(summary);
+        self.skill = None;
         self.purpose.take_over(&previous);
         self.is_continued = true;
         if let Some(turn) = Turn::from_previous(&previous) {

@@ -8,7 +8,7 @@ use super::deferrals::is_deferral;
 use super::host_text::without_description;
 use super::numbered::numbered_items;
 use super::quote::is_narrower;
-use super::sections::Section;
+use super::sections::{EARLIER_MARK, SKILL_RULES_LEAD, Section};
 use super::suggestions::find_suggestion;
 use super::tables::{OutOfDate, VOID_TABLE, find_out_of_date, find_value_table, lists_same};
 use super::turns::Turn;
@@ -68,11 +68,16 @@ impl SummaryBuilder {
     }
 
     /// Closes the points of a previous summary that are of its current request: what was under way
-    /// or next does not outlive that. The first goal is what the session is for. Others count as
+    /// or next, and the rules of a skill, do not outlive that. The first goal is what the session is for. Others count as
     /// reached: they say more of the work than what else is listed as done.
     fn close_previous_points(&mut self) {
         self.points.items_mut(Section::InProgress).clear();
         self.points.items_mut(Section::NextSteps).clear();
+        let constraints = self.points.items_mut(Section::Constraints);
+        constraints.retain(|item| {
+            let rule = item.trim_start_matches(EARLIER_MARK);
+            !rule.starts_with(SKILL_RULES_LEAD)
+        });
         let mut goals = std::mem::take(self.points.items_mut(Section::Goal));
         self.purpose.take_goal(&mut goals);
         self.points.items_mut(Section::Done).extend(goals);

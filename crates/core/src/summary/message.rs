@@ -8,6 +8,14 @@ use crate::session::outcome::Outcome;
 #[derive(Debug)]
 pub(super) enum SummaryMessage {
     User(String),
+    /// The instructions of a skill that was called.
+    Skill {
+        /// What the user wrote; empty if the call is another message.
+        request: String,
+        /// Where the instructions are, or the name of the skill.
+        place: String,
+        instructions: String,
+    },
     /// The assistant's reply.
     Reply {
         text: String,
@@ -45,6 +53,11 @@ impl SummaryMessage {
             SummaryMessage::User(text)
             | SummaryMessage::CompactionSummary(text)
             | SummaryMessage::BranchSummary(text) => texts.push(text),
+            SummaryMessage::Skill {
+                request,
+                place,
+                instructions,
+            } => texts.extend([request, place, instructions]),
             SummaryMessage::Extension { kind, text } => {
                 texts.push(text);
                 texts.push(kind);

@@ -5,8 +5,9 @@ use super::call::{CallUse, SummaryCall, read_call};
 use super::cut::{cut_message, string_head, string_words};
 use super::host_text::{request_words, strip_output_frame};
 use super::message::{ReplyEnd, SummaryMessage};
+use super::skills::SkillText;
 use super::tool_answers::is_refusal;
-use crate::agents::oh_my_pi::message::{skill_draft, starts_user_turn};
+use crate::agents::oh_my_pi::message::{is_user_skill, skill_draft, starts_user_turn};
 use crate::agents::readable::Folders;
 use crate::session::content::join_text_borrowed;
 use crate::session::outcome::Outcome;
@@ -23,7 +24,7 @@ pub(super) fn read_message(json: Raw, folders: Folders, call_use: CallUse) -> Su
     let role = stored_role.to_string_lossy();
     match &*role {
         // The agent itself writes messages of the user, too, and marks them as synthetic.
-        "user" if !message.has_flag("synthetic") => SummaryMessage::User(message.request()),
+        "user" if !message.has_flag("synthetic") => message.read_request(),
         "developer" if message.has_flag("userInitiated") => SummaryMessage::User(message.request()),
         "custom" => message.read_custom(),
         "hookMessage" => message.read_extension(),
@@ -82,12 +83,20 @@ impl<'a> ScannedMessage<'a> {
         request_words(&self.content(), &self.blocks)
     }
 
+    /// Reads what the user sent: a request, with a skill if pi put one before it.
+    fn read_request(&self) -> SummaryMessage {
+        let content = self.content();
+        match SkillText::find_in_tag(&content) {
+            Some(skill) => skill_message(self.request(), &skill),
+            None => SummaryMessage::User(self.request()),
+        }
+    }
+
     /// Reads a message that an extension added. Some are requests: oh-my-pi stores a skill that the
     /// user called, and a prompt by another person who shares the session, in this way.
     fn read_custom(&self) -> SummaryMessage {
         if starts_user_turn(self.json) {
-            let typed = skill_draft(self.json).map(Text::into_string_lossy);
-            return SummaryMessage::User(typed.unwrap_or_else(|| self.request()));
+            return self.read_user_turn();
         }
         if self
             .get("customType")
@@ -96,9 +105,38 @@ impl<'a> ScannedMessage<'a> {
             return SummaryMessage::Interruption;
         }
         if is_from_imported_agent(self.get("customType")) {
-            return SummaryMessage::Other;
+            return self.read_imported();
         }
         self.read_extension()
+    }
+
+    /// Reads a custom message of oh-my-pi that begins a turn of the user: a skill that the user
+    /// called, or a prompt by another person.
+    fn read_user_turn(&self) -> SummaryMessage {
+        let typed = skill_draft(self.json).map(Text::into_string_lossy);
+        let request = typed.unwrap_or_else(|| self.request());
+        if !is_user_skill(self.json) {
+            return SummaryMessage::User(request);
+        }
+        let details = self.get("details").unwrap_or(Raw::NULL);
+        let name = string_head(details.get("name"));
+        SummaryMessage::Skill {
+            request,
+            place: format!("/skill:{name}"),
+            instructions: self.content(),
+        }
+    }
+
+    /// Reads what another agent wrote in the name of the user: a skill, or nothing that counts.
+    fn read_imported(&self) -> SummaryMessage {
+        if !string_head(self.get("customType")).starts_with("claude.") {
+            return SummaryMessage::Other;
+        }
+        let content = self.content();
+        match SkillText::find_below_folder(&content) {
+            Some(skill) => skill_message(String::new(), &skill),
+            None => SummaryMessage::Other,
+        }
     }
 
     fn read_extension(&self) -> SummaryMessage {
@@ -170,6 +208,14 @@ impl<'a> ScannedMessage<'a> {
     }
 }
 
+fn skill_message(request: String, skill: &SkillText) -> SummaryMessage {
+    SummaryMessage::Skill {
+        request,
+        place: skill.place.to_owned(),
+        instructions: skill.instructions.to_owned(),
+    }
+}
+
 /// Does the same as [`strip_output_frame`], and copies the output only if it has a frame.
 fn without_output_frame(output: String) -> String {
     let bare = strip_output_frame(&output);
@@ -207,7 +253,7 @@ fn content_text<'a>(facts: &MessageFacts<'a>, blocks: &[Block<'a>]) -> Text<'a> 
 const INTERRUPTION: &str = "claude.interruption";
 
 /// Whether an extension's message is what another agent wrote in the name of the user, under the
-/// type that `import` gives it. Summaries leave such a message out.
+/// type that `import` gives it. Summaries leave such a message out, unless it is a skill.
 fn is_from_imported_agent(custom_type: Option<Raw>) -> bool {
     let name = string_head(custom_type);
     name.starts_with("claude.")

@@ -24,7 +24,7 @@
 //!   `host_text`, `documents`, `pasted_lines`, `pasted_terminal`, `stack_traces`
 //! - what a request says: `prose` (own words), `clauses`, `wishes`, `choices`, `suggestions`,
 //!   `deferrals`, `nods`, `rule_lists`, `languages`; to which list its numbers refer: `numbered`;
-//!   what is kept of it: `lasting`, `listed_wishes`; what takes it back: `revisions`, `values`,
+//!   what is kept of it: `lasting`, `listed_wishes`, and of a skill: `skills`; what takes it back: `revisions`, `values`,
 //!   `counts`
 //! - what a reply puts to the user: `questions`, `proposals`, `reply_lists`, `list_items`,
 //!   `options`; how a decision quotes it: `proposal_quotes`, `referents`, `outcomes`
@@ -124,6 +124,7 @@ mod secrets;
 mod sections;
 mod sequel;
 mod shell;
+mod skills;
 mod stack_traces;
 mod suggestions;
 mod tables;
@@ -316,7 +317,9 @@ pub fn is_request(message: Raw) -> bool {
         home: None,
     };
     match message_reader::read_message(message, no_folders, CallUse::Count) {
-        SummaryMessage::User(text) => !text.trim().is_empty() && !is_agent_command(&text),
+        SummaryMessage::User(text) | SummaryMessage::Skill { request: text, .. } => {
+            !text.trim().is_empty() && !is_agent_command(&text)
+        }
         _ => false,
     }
 }

@@ -218,19 +218,26 @@ impl SummaryBuilder {
         }
     }
 
-    /// Returns the lists of rules, and the newest wishes, each in its own room.
+    /// Returns the lists of rules, those of the skill in use, and the newest wishes, each in its own
+    /// room.
     fn rules_and_wishes(&self) -> Vec<String> {
         let mut rules = Vec::new();
         let mut wishes = Vec::new();
         for item in self.points.items(Section::Constraints) {
             let text = item.trim_start_matches(EARLIER_MARK);
-            if text.starts_with(RULES_LEAD) {
+            let is_of_skill = text.starts_with(SKILL_RULES_LEAD);
+            if is_of_skill && self.skill.is_some() {
+                continue;
+            }
+            if is_of_skill || text.starts_with(RULES_LEAD) {
                 rules.push(item.clone());
             } else {
                 wishes.push(item.clone());
             }
         }
         let mut constraints = keep_newest(rules, 2 * RULES);
+        let skill = self.skill.as_ref();
+        constraints.extend(skill.and_then(|skill| skill.describe(self.turn.number)));
         constraints.extend(keep_newest(wishes, SECTION));
         constraints
     }

@@ -163,7 +163,7 @@ fn max_item_size(section: Section, item: &str) -> usize {
     let unmarked = strip_marks(item).trim_start_matches(EARLIER_MARK);
     if section == Section::Goal || starts_with_one_of(unmarked, &PURPOSE_LEADS) {
         2 * PURPOSE
-    } else if unmarked.starts_with(RULES_LEAD) {
+    } else if starts_with_one_of(unmarked, &[RULES_LEAD, SKILL_RULES_LEAD]) {
         2 * RULES
     } else if section == Section::Decisions {
         WHOLE_DECISION

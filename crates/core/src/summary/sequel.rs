@@ -37,7 +37,7 @@ impl Sequel {
     /// Adds the next of the kept messages.
     pub fn add(&mut self, message: &SummaryMessage) {
         match message {
-            SummaryMessage::User(text) => {
+            SummaryMessage::User(text) | SummaryMessage::Skill { request: text, .. } => {
                 self.has_request |= !text.trim().is_empty() && !is_agent_command(text);
             }
             SummaryMessage::Reply {

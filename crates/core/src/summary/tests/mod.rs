@@ -15,6 +15,7 @@ mod rule_lists;
 mod secrets;
 mod sections;
 mod shell;
+mod skills;
 mod user_words;
 mod work;
 
