@@ -1,7 +1,7 @@
 //! Command lines, as far as needed to recognize a command when it runs again. A call of another
 //! tool is a command of one program.
 
-use super::command_step::CommandStep;
+use super::command_step::{CommandStep, skip_prefixes};
 use super::literals::{Quoted, find_literals};
 use super::path_changes::{PathChange, changes_of_step, runs_each_step};
 use super::probes::{only_informs, replace_loading_scripts};
@@ -194,6 +194,36 @@ fn is_read_only(step: &CommandStep, part: &str) -> bool {
         return false;
     }
     step.is_one_of(READ_ONLY_PROGRAMS) || only_informs(part.trim_end_matches(OPERATORS))
+}
+
+/// Whether a command line does not name what it runs: it only opens a shell, in which other commands
+/// follow, or its program reads a here-document. `nix develop`, `ssh pier`, `python3 - <<EOF`
+pub(super) fn hides_work(line: &str) -> bool {
+    const SHELLS: [&str; 11] = [
+        "bash",
+        "sh",
+        "zsh",
+        "fish",
+        "pwsh",
+        "powershell",
+        "cmd",
+        "nix-shell",
+        "tmux",
+        "python",
+        "python3",
+    ];
+    let (before_document, has_document) = match line.split_once("<<") {
+        Some((before, _)) => (before, true),
+        None => (line, false),
+    };
+    let words: Vec<&str> = before_document.split_whitespace().collect();
+    match skip_prefixes(&words) {
+        [_program] | [_program, "-"] if has_document => true,
+        [program] => SHELLS.contains(program),
+        ["nix", "develop" | "shell"] => true,
+        ["ssh", host] => !host.starts_with('-'),
+        _ => false,
+    }
 }
 
 /// Returns the directory after a `cd` with these arguments in `folder`, as far as it is known.

@@ -9,7 +9,7 @@ use super::one_line::one_line;
 use super::outlines::Finding;
 use super::quote::{code_span, quote_line, strip_digits};
 use super::removals::Removals;
-use super::shell::CommandLine;
+use super::shell::{CommandLine, hides_work};
 use super::todo_lists::TodoList;
 use super::tool_run::{ToolRun, choose_output};
 use super::words::compile_expression;
@@ -98,7 +98,7 @@ impl ToolHistory {
 
     /// Lists the commands whose last run is known to have passed, newest first, with their results:
     /// `` `make test` ("31 passed") ``. Commits, which are listed apart, and commands that change
-    /// nothing are left out.
+    /// nothing or do not name what they run are left out.
     pub fn passed_commands(&self) -> Vec<String> {
         let mut seen_steps = HashSet::default();
         let mut passed = Vec::new();
@@ -109,6 +109,9 @@ impl ToolHistory {
             // The newest run comes first. Also if it failed, it hides the earlier ones.
             let is_last_run = seen_steps.insert(&run.command.steps);
             if !is_last_run || !run.is_passed() {
+                continue;
+            }
+            if hides_work(&run.call.command) {
                 continue;
             }
             let mut command = describe_call(&run.call);

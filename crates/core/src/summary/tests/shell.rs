@@ -2,6 +2,7 @@ use super::super::command_step::CommandStep;
 use super::super::literals::{find_literals, mask_literals};
 use super::super::path_changes::PathChange;
 use super::super::shell::*;
+use super::{bash, says, summary, user};
 use crate::session::dice::Dice;
 
 /// Returns the steps: their words and directory.
@@ -185,6 +186,40 @@ fn the_exit_code_of_a_pipe_is_that_of_its_last_step() {
             "{line}"
         );
     }
+}
+
+#[test]
+fn a_command_that_opens_a_shell_or_reads_a_document_hides_its_work() {
+    for (line, hides) in [
+        ("bash", true),
+        ("sudo bash", true),
+        ("nix develop", true),
+        ("nix develop -c make", false),
+        ("ssh pier", true),
+        ("ssh pier make", false),
+        ("ssh -V", false),
+        ("bash draw.sh", false),
+        ("bash -lc 'make map'", false),
+        ("python3 - <<'PY'\nprint(1)\nPY", true),
+        ("cat <<EOF\na\nEOF", true),
+        ("cat > map.c <<EOF\na\nEOF", false),
+        ("python3 draw.py <<EOF\na\nEOF", false),
+        ("make", false),
+        ("", false),
+        ("<<", false),
+    ] {
+        assert_eq!(hides_work(line), hides, "{line}");
+    }
+    let text = summary(
+        None,
+        [
+            user("Draw the map."),
+            bash("make map", None),
+            bash("nix develop", None),
+            says("Drawn."),
+        ],
+    );
+    assert!(text.contains("newest first: `make map`\n"), "{text}");
 }
 
 /// Quotes, comments and here-documents may begin in one another, or have no end.
