@@ -154,7 +154,10 @@ pub(super) fn quote_binding_sentences(request: &str, prose: &[&str]) -> Vec<Stri
     let mut quotations = quote_language_demands(prose);
     let no_word = NoWord::in_message(whole);
     for sentence in sentences_of_lines(prose, &MAY_BIND) {
-        if is_demand_of_the_moment(sentence, whole) || is_diagnostic(sentence) {
+        if is_demand_of_the_moment(sentence, whole)
+            || is_diagnostic(sentence)
+            || is_observation(sentence)
+        {
             continue;
         }
         let is_quotable = (SHORT_WISH..POINT).contains(&display_width(sentence));
@@ -175,6 +178,21 @@ pub(super) fn quote_binding_sentences(request: &str, prose: &[&str]) -> Vec<Stri
 fn is_demand_of_the_moment(sentence: &str, message: &str) -> bool {
     let is_whole_message = sentence == message && split_at_full_stops(sentence).len() == 1;
     is_whole_message && DEMAND.is_match(sentence) && !GENERAL.is_match(sentence)
+}
+
+/// How a sentence begins or ends that says what is so, and not what is to be: with an opinion, or
+/// with what is left.
+const OBSERVATIONS: &str = r"(?ix)^\W*((ok|okay|hm+|so|and|but),?\ )?
+      (i\ (think|guess|believe|suppose)\ (that\ )?(the|this|it|there|they)\W
+    | in\ general,?\ (i\ think|it|this|that|the)\W | my\ (guess|understanding|interpretation)\W
+    | (creo|pienso|supongo)\ que\W | mi\ interpretaci[oó]n\W | acho\ que\W
+    | ich\ (glaube|denke|vermute)\W | je\ (pense|crois)\ que\W)
+    | ^\W*only\W.*\Wleft\W*$ | \W(do|does|did)(n['’]?t|\ not)\ always\W";
+
+/// Whether a sentence observes something: "I think the test fails because each line must fit".
+fn is_observation(sentence: &str) -> bool {
+    static OBSERVATION: LazyLock<Regex> = LazyLock::new(|| compile_expression(OBSERVATIONS));
+    OBSERVATION.is_match(sentence)
 }
 
 /// The least width of a wish, in columns: `no frames` is one, `no no` is none.
@@ -222,13 +240,14 @@ pub(super) fn binds_in_general(wish: &str) -> bool {
     WORDS.is_match(wish)
 }
 
-/// Whether a wish is about one step, or only until the user says more: "start with the models, do
-/// not run the migration", "do not write code yet".
+/// Whether a wish is about one step, or only until it begins or the user says more: "start with
+/// the models, do not run the migration", "read the plan before you start", "do not write code yet".
 pub(super) fn is_for_the_moment(wish: &str) -> bool {
     static MOMENT: LazyLock<Regex> = LazyLock::new(|| {
         compile_expression(
             r"(?ix) ^\W*(now|next|continue|proceed|start|begin|go\ (on|ahead)|let[’']?s
                 |(phase|step|task|part)\ \d+)\W
+            | (^|\W)before\ you\ (start|begin)(\W|$)
             | (^|\W)(yet|(until|wait\ (for|until|till))\ (i|me|my|we|us|our)|noch\ nicht|pas\ encore|todavía\ no)(\W|$)",
         )
     });

@@ -6,7 +6,9 @@ use super::*;
 #[test]
 fn an_order_for_the_moment_ends_when_the_work_goes_on() {
     let mut messages = vec![
-        user("Plan the map of the harbours. Do not draw anything yet. Never call the office."),
+        user(
+            "Plan the map of the harbours. Do not draw anything yet. Never call the office. Only read the old map before you start.",
+        ),
         says("The plan has three steps."),
         user("continue with step 1: the coast - do not touch the legend"),
         look("coast.svg"),
@@ -18,7 +20,12 @@ fn an_order_for_the_moment_ends_when_the_work_goes_on() {
         section(&all, "## Constraints & Preferences")
     };
     let before = constraints(&messages);
-    for wish in ["anything yet", "do not touch the legend", "Never call"] {
+    for wish in [
+        "anything yet",
+        "before you start",
+        "do not touch the legend",
+        "Never call",
+    ] {
         assert!(before.contains(wish), "{wish}: {before}");
     }
 

@@ -386,3 +386,29 @@ fn wishes_in_other_languages_bind() {
         );
     }
 }
+
+#[test]
+fn what_a_user_observes_is_no_wish() {
+    let constraints_of = |request: &str| {
+        let messages = [user(request), says("I see."), user("Now draw the piers.")];
+        section(&messages, "## Constraints & Preferences")
+    };
+    for observation in [
+        "ok, i think the legend doesn't adhere to the rule that each line must fit.",
+        "In general I think it's also cool to see all harbours.",
+        "my guess is that the lamp is never on",
+        "mi interpretacion es que faltan puertos, no deben tener faro",
+        "The chart and the map don't always agree.",
+        "only # Map 3 - Phase 5 + 9: the harbours is left.",
+    ] {
+        assert_eq!(constraints_of(observation), "- (none)", "{observation}");
+    }
+    for wish in [
+        "I think we should never print the captain's name.",
+        "In general, never print the captain's name.",
+        "only blue for what is left of the pier",
+        "Do not always ask before you print.",
+    ] {
+        assert_eq!(constraints_of(wish), format!("- \"{wish}\""));
+    }
+}
