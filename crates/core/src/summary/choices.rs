@@ -17,7 +17,11 @@ const CORRECTIONS: &str = r"^\W*((hm+|ah|ach|oh|ok|but|sorry|wait|aber|mais)\W+)
     (no|nope|nah|non)[,.!]\s
       | ((?-i:[\w’'-])+\ ){0,2}(?-i:[\w’'-])+\?\ (no|nope|nah|nein|non)[,.!]\s
     | no\ (put|make|use|do|move|show|leave|keep|take|wait|sorry|i\ (want|meant))\s | not\s
-      | that.{0,5}s\ not | i\ meant\s | make\ (it|that)\s
+      | that.{0,5}s\ (not|wrong) | i\ meant\s | make\ (it|that)\s
+    | (i|we)\ (really\ )?(do\ not|don[’']?t|did\ not|didn[’']?t)
+      \ (want|mean|ask|need\ (a|an|it|that|the|them|these|this|those|to))\s
+      | you\ (forgot|missed|misunderstood)\s | ich\ (will|wollte|brauche)\ (kein|nicht)
+      | je\ ne\ (veux|voulais)\ pas\s | no\ (quiero|quería|pedí)\s
     | (actually|rather|instead),?\s | (nein|nee|нет)\W | (nicht|doch|eigentlich|lieber)\s
     | ich\ (meinte|sagte|hab\w*\ gesagt)\s | pas\s | en\ fait\W | plutôt\s | mejor\s
       | en\ realidad\W | invece\s

@@ -380,6 +380,14 @@ fn choices_and_corrections_are_known_by_their_words() {
         assert_eq!(!choices.is_empty(), is_choice, "{message}");
     }
     for (message, is_correction) in [
+        ("sorry i dont want a new view, just the old one", true),
+        ("we don't need this legend", true),
+        ("i don't need anything else", false),
+        ("i don't know", false),
+        ("you forgot the piers", true),
+        ("that's wrong, the pier is in the north", true),
+        ("ich will keinen Rahmen", true),
+        ("no quiero un marco", true),
         ("nein, nicht so breit", true),
         ("hm, actually two", true),
         ("hm no wait the captain has the list", true),
