@@ -15,9 +15,10 @@ use super::quote::{is_narrower, quote_line};
 use super::secrets::redact_page;
 use super::sections::*;
 use super::sequel::Sequel;
+use super::shell::changes_files;
 use super::skills::InvokedSkill;
-use super::tool_answers::words_of_refusal;
-use super::tool_calls::ToolHistory;
+use super::tool_answers::{is_refusal, words_of_refusal};
+use super::tool_calls::{ToolHistory, describe_call};
 use super::turns::Turn;
 use super::{BuiltinSummary, Removals, SummaryExtent, SummarySubject};
 use crate::agents::readable::strip_preamble;
@@ -45,6 +46,8 @@ pub(super) struct SummaryBuilder {
     /// The turns before, oldest first.
     pub earlier_turns: Vec<Turn>,
     pub tool_history: ToolHistory,
+    /// The last call that was to change a file, if the user refused it without a word; else empty.
+    pub refused_edit: String,
     /// The failures that are still open, found when all messages are read.
     pub failures: OpenFailures,
     /// What the kept messages show of the failures.
@@ -140,12 +143,15 @@ impl SummaryBuilder {
         }
         self.decisions
             .add_approved_plan(&call, output, self.turn.number);
+        self.refused_edit.clear();
         // The outcome is tested as well, because a file that was read may begin like a refusal.
-        if *outcome == Outcome::Stopped
-            && let Some(words) = words_of_refusal(output)
-        {
-            self.add_request(entry, words);
-            self.turn.refusals.push(words.to_owned());
+        if *outcome == Outcome::Stopped {
+            if let Some(words) = words_of_refusal(output) {
+                self.add_request(entry, words);
+                self.turn.refusals.push(words.to_owned());
+            } else if is_refusal(output) && changes_files(&call.tool) {
+                self.refused_edit = describe_call(&call);
+            }
         }
         self.tool_history.record_run(call, outcome.clone(), output);
     }
@@ -229,6 +235,7 @@ impl SummaryBuilder {
             self.add_wishes_and_choices();
         }
         self.decisions.renew_quoted(text, self.turn.number);
+        self.add_refused_edit(text);
         // A decision is of the turn that called for it, even if the message begins the next one.
         self.add_decision_on_turn(text);
 

@@ -7,6 +7,7 @@ use super::choices::{doubts_reply, is_correction};
 use super::decision::Decision;
 use super::decisions::Decisions;
 use super::kept_ends::cut_keeping_end;
+use super::nods::is_nod;
 use super::proposals::Proposal;
 use super::put_off::is_put_off;
 use super::quote::quote_line;
@@ -50,6 +51,19 @@ impl SummaryBuilder {
         } else if doubts_reply(message, turn.last_words()) {
             self.decisions.add_doubt(message, turn);
         }
+    }
+
+    /// Adds the change of a file that the user refused, with the message that follows: most often,
+    /// it gives the reason. A nod gives none.
+    pub(super) fn add_refused_edit(&mut self, message: &str) {
+        let call = std::mem::take(&mut self.refused_edit);
+        if call.is_empty() || is_nod(message) {
+            return;
+        }
+        let lead = format!("The user refused {call}");
+        let no_referents = ReferentQuotes::default();
+        self.decisions
+            .add_words(&lead, message, no_referents, self.turn.number);
     }
 
     /// Adds what the user answered to a call that asked. The output has several questions with

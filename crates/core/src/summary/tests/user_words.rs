@@ -81,6 +81,27 @@ fn words_that_refuse_a_call_are_a_decision_once_the_turn_is_over() {
 }
 
 #[test]
+fn a_change_that_is_refused_is_a_decision_with_the_next_message() {
+    let refusal = "The user doesn't want to proceed with this tool use. The tool use was rejected.";
+    let after = |tool_name: &str, message: &str| {
+        decisions(&[
+            user("Draw the signs of the harbour."),
+            called("", tool_name, r#"{"path":"signs.svg"}"#, refusal, true),
+            user(message),
+            says("I see."),
+            user("Then draw the map of the whole bay."),
+        ])
+    };
+    let reason = "because the map has them";
+    assert_eq!(
+        after("write", reason),
+        format!("- The user refused write `signs.svg`: \"{reason}\"")
+    );
+    assert_eq!(after("write", "continue"), "- (none)");
+    assert_eq!(after("read", reason), "- (none)");
+}
+
+#[test]
 fn rules_that_do_not_fit_in_their_list_are_constraints_of_their_own() {
     let long_rule =
         "- every frame of the map must stay as wide as the pier, so that its name fits\n";
