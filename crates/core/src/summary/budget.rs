@@ -97,11 +97,12 @@ pub(super) const LIST: usize = 400;
 pub(super) const TASKS: usize = 1_200;
 pub(super) const DONE_TASKS: usize = 250;
 /// What the calls of an unfinished request found that only looked.
-pub(super) const FOUND: usize = 1_000;
+pub(super) const FOUND: usize = 1_400;
 /// The part of it that other sections cannot take.
-pub(super) const OWN_ROOM_OF_FOUND: usize = 300;
-/// The output of one of these calls.
+pub(super) const OWN_ROOM_OF_FOUND: usize = 450;
+/// The output of one of these calls, and the outline of a document.
 pub(super) const FOUND_OUTPUT: usize = 180;
+pub(super) const FOUND_DOCUMENT: usize = 300;
 /// The number of last tool calls that are listed. A series of similar calls counts as one.
 pub(super) const LAST_CALLS: usize = 3;
 /// The number of last commands that only look, among these.

@@ -9,7 +9,7 @@
 //! anything else   origin https://example.org/tide.git (fetch) / origin …
 //! ```
 
-use super::budget::{FOUND_OUTPUT, LONG_REQUEST};
+use super::budget::{FOUND_DOCUMENT, FOUND_OUTPUT, LONG_REQUEST};
 use super::fitting::join_fitting;
 use super::one_line::{cut_line, one_line};
 use super::path_lists::count_paths;
@@ -86,10 +86,13 @@ fn strip_line_number(line: &str) -> &str {
     }
 }
 
-/// Whether a line is only a remark of the agent in brackets: `(no output)`.
+/// Whether a line is only a remark of the agent: in brackets, as `(no output)`, or what Claude Code
+/// reports of a search that found nothing.
 fn is_remark(line: &str) -> bool {
+    const NOTHING_FOUND: [&str; 2] = ["No files found", "No matches found"];
     let line = line.trim();
-    line.starts_with(['(', '[']) && line.ends_with([')', ']'])
+    let is_in_brackets = line.starts_with(['(', '[']) && line.ends_with([')', ']']);
+    is_in_brackets || NOTHING_FOUND.contains(&line)
 }
 
 /// Returns the first line, which may be a title, and the lines with sentences, which a page of the
@@ -152,7 +155,8 @@ const LEAST_HEADINGS: usize = 2;
 #[derive(Default)]
 struct Headings<'l> {
     texts: Vec<&'l str>,
-    /// The first line below the first heading that is no heading: most likely what it is about.
+    /// What the document is about: its description above the first heading, as skills have it, or
+    /// the first line below that is no heading.
     first_line: Option<&'l str>,
 }
 
@@ -171,6 +175,10 @@ impl<'l> Headings<'l> {
             }
             if is_heading(line) {
                 headings.texts.push(line.trim_start_matches('#').trim());
+            } else if let Some(description) = line.strip_prefix("description: ")
+                && headings.texts.is_empty()
+            {
+                headings.first_line = Some(description);
             } else if !headings.texts.is_empty() {
                 headings.first_line.get_or_insert(line);
             }
@@ -189,10 +197,10 @@ fn outline_document(lines: &[&str]) -> Option<String> {
     let (title, others) = headings.texts.split_first()?;
     let others = others.join(" / ");
     let outline = match headings.first_line {
-        Some(line) => format!("{title}: {} / {others}", cut_line(line, FOUND_OUTPUT / 2)),
+        Some(line) => format!("{title}: {} / {others}", cut_line(line, FOUND_DOCUMENT / 2)),
         None => format!("{title} / {others}"),
     };
-    Some(quote_line(&outline, FOUND_OUTPUT))
+    Some(quote_line(&outline, FOUND_DOCUMENT))
 }
 
 /// Whether a line is a heading of Markdown: up to four `#` at its start, a space and a text. A
@@ -265,6 +273,10 @@ mod tests {
                 r#""Tides: Tables for the harbour. / Sources / Format""#,
             ),
             (
+                "---\nname: tides\ndescription: Draws the tides of a harbour.\n---\n# Tides\n\nFirst of all: ask.\n## Sources\n",
+                r#""Tides: Draws the tides of a harbour. / Sources""#,
+            ),
+            (
                 "# Tides\n```\nmake\n```\n## Sources\n",
                 r#""Tides / Sources""#,
             ),
@@ -285,6 +297,7 @@ mod tests {
                 r#""Charts / The charts of the bay show every pier that was built before 1990.""#,
             ),
             ("(no output)", ""),
+            ("No files found", ""),
             ("", ""),
             ("import a\nimport b\nx = 1", ""),
             (
