@@ -15,7 +15,8 @@ const READ_ONLY_PROGRAMS: &str = "awk basename cat cd command date df diff dirna
                        git-show git-status pip-list pip-show pip3-list pip3-show npm-list npm-ls \
                        npm-view pkg-config dpkg-query read fetch web_search glob search webfetch websearch \
                        Get-ChildItem Get-Command Get-Content Get-Item Get-Location Select-Object \
-                       Select-String Test-Path Where-Object";
+                       Select-String Test-Path Where-Object Get-Process hostname lsof netstat \
+                       pgrep pidof ss uname";
 
 /// Programs that print a file.
 const PRINTING_PROGRAMS: &str = "bat cat head less nl sed tail Get-Content";

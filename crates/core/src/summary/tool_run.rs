@@ -17,6 +17,10 @@ use std::sync::LazyLock;
 /// The status of a call whose outcome is not known.
 pub(super) const HIDDEN_EXIT_CODE: &str = "its exit code hidden by a pipe or a later step";
 
+/// Programs and tools that stop a process. They fail if it has ended already.
+const STOPPING_PROGRAMS: &str =
+    "kill killall pkill taskkill Stop-Process killshell killbash taskstop";
+
 /// A tool call that ended.
 pub(super) struct ToolRun {
     pub call: SummaryCall,
@@ -84,13 +88,15 @@ impl ToolRun {
     /// the last.
     ///
     /// `None` if the call did not fail, or if its failure blocks nothing, because it only looked,
-    /// or started a server, which never ends by itself.
+    /// started a server, which never ends by itself, or was to stop a process, which has ended.
     pub fn failed_step(&self) -> Option<&CommandStep> {
         let has_failed = matches!(self.outcome, Outcome::Failed(_));
         if !has_failed || self.only_looked() || self.started_server() {
             return None;
         }
-        self.command.steps.last()
+        let last_step = self.command.steps.last()?;
+        let stops_process = last_step.is_one_of(STOPPING_PROGRAMS);
+        (!stops_process).then_some(last_step)
     }
 
     /// Whether a call that failed only looked: all its steps do, or the exit code is that of a look

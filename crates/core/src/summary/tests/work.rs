@@ -274,6 +274,26 @@ fn a_server_that_runs_into_the_time_limit_is_no_blocker() {
 }
 
 #[test]
+fn a_process_that_could_not_be_stopped_is_no_blocker() {
+    let not_running = Some("Shell b1 is not running, so cannot be killed");
+    for (call, blocks) in [
+        (
+            tool("", "KillShell", r#"{"shell_id":"b1"}"#, not_running),
+            false,
+        ),
+        (
+            bash("pkill -f serve", Some("Exit code 1: no such process")),
+            false,
+        ),
+        (bash("ls; pgrep -l serve", Some("Exit code 1: none")), false),
+        (bash("make stop", not_running), true),
+    ] {
+        let blocked = section([user("Draw the map."), call], "### Blocked");
+        assert_eq!(blocked != "- (none)", blocks, "{blocked}");
+    }
+}
+
+#[test]
 fn a_run_of_all_tests_settles_the_failure_of_some() {
     let blocked = |later: &str| {
         let arguments = r#"{"command":"npm test | tail -1"}"#;
