@@ -36,7 +36,7 @@
 //!   of calls: `failures`, `failure_points`, `failed_output`; what the user says to a failure:
 //!   `reactions`, `put_off`, `given_up`; what the kept messages settle: `sequel`
 //! - turns: `turns`, `ended_turns`, `repeats`, `weights`, `earlier`, `request_lengths`,
-//!   `quoted_elsewhere`; quotations of them: `endings`, `answers`, `tables`, `one_line`,
+//!   `quoted_elsewhere`; quotations of them: `announcements`, `endings`, `answers`, `tables`, `one_line`,
 //!   `kept_ends`
 //! - a previous summary: `previous`, `model_headings`; the new one: `page`, `sections`, `budget`
 //!
@@ -44,6 +44,7 @@
 //! so that no credential outlives its message. The caller adds file lists and the preamble of a
 //! branch summary.
 
+mod announcements;
 mod answers;
 mod approved_plans;
 mod budget;

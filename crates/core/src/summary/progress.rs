@@ -1,6 +1,7 @@
 //! The state of the current request: what is in progress, and what is next.
 
 use super::SummaryBuilder;
+use super::announcements::only_announces;
 use super::budget::*;
 use super::endings::describe_reply_end;
 use super::last_calls::Looks;
@@ -116,10 +117,14 @@ impl SummaryBuilder {
     }
 
     /// Quotes each remark but the last words, which have a place of their own, in at most `max`
-    /// UTF-16 units, newest first. A remark that is mostly one of `own_choices` is left out.
+    /// UTF-16 units, newest first. A remark that is mostly one of `own_choices`, or only announces
+    /// what is next, is left out.
     fn quote_unlisted_remarks(&self, own_choices: &[String], max: usize) -> Vec<String> {
         let mut quotations = Vec::new();
         for remark in self.turn.remarks.iter().rev().skip(1) {
+            if only_announces(remark) {
+                continue;
+            }
             let quotation = quote_line(strip_transitions(remark), max);
             let mut listed_choices = own_choices.iter();
             if !listed_choices.any(|choice| is_mostly(&quotation, choice)) {
