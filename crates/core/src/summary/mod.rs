@@ -37,6 +37,7 @@
 //!   `reactions`, `put_off`, `given_up`; what the kept messages settle: `sequel`
 //! - turns: `turns`, `ended_turns`, `repeats`, `weights`, `earlier`, `request_lengths`,
 //!   `quoted_elsewhere`; quotations of them: `announcements`, `endings`, `answers`, `tables`, `one_line`,
+//!   `long_paths`,
 //!   `kept_ends`
 //! - a previous summary: `previous`, `model_headings`; the new one: `page`, `sections`, `budget`
 //!
@@ -85,6 +86,7 @@ mod lasting;
 mod list_items;
 mod listed_wishes;
 mod literals;
+mod long_paths;
 mod message;
 mod message_reader;
 mod model_headings;

@@ -4,6 +4,7 @@ use super::budget::*;
 use super::condense::condense_request;
 use super::cut::cut_middle;
 use super::list_items::keep_number;
+use super::long_paths::shorten_paths;
 use super::message::{ReplyEnd, only_leads_over};
 use super::nods::strip_nods;
 use super::proposals::Proposal;
@@ -157,9 +158,11 @@ impl Turn {
         for lead in [ANSWER_LEAD, ADDITION_LEAD] {
             request = request.replace(&separator(lead), "; then: ");
         }
-        // Praise at the start matters less than what would be cut off for it.
+        // Praise at the start, and folders, matter less than what would be cut off for them.
+        let without_folders;
         let shown = if count_utf16(&request) > max {
-            strip_nods(&request)
+            without_folders = shorten_paths(strip_nods(&request));
+            &*without_folders
         } else {
             &request
         };
