@@ -17,7 +17,9 @@ const QUESTION_WORDS: &str = r"(?ix)^\W*((so|and|but|ok|hm+|und|et),?\ )?(
     what|what[’']?s|why|how|how[’']?s|which|who|(can|could|should|shall)(n?[’']?t)?\ (we|you|i)
       |is\ (it|there)|are\ there
     |was|wie|warum|wieso|welche\w*|wer|kann(st)?\ (man|du|ich)|können\ wir|pourquoi|comment|combien
-      |quel\w*|est-ce)(\W|$)";
+      |quel\w*|est-ce)(\W|$)
+    | 如何|怎么|怎麼|怎样|为什么|為什麼|(吗|嗎|呢)\W*$ | (ですか|ますか)\W*$
+    | (뭐임|뭐야|뭔데|뭐지|인가요|나요|까요)\W*$";
 
 /// The words with which a sentence offers to do something, or names what could be done.
 const OFFERS: &str = r"(?ix)(^|\W)(
@@ -143,4 +145,26 @@ pub(super) fn asks_which(question: &str) -> bool {
 pub(super) fn begins_as_answer(message: &str) -> bool {
     static ANSWER: LazyLock<Regex> = LazyLock::new(|| compile_expression(ANSWERS));
     ANSWER.is_match(message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_needs_no_mark() {
+        for (message, asks) in [
+            ("how wide is it", true),
+            ("what is the difference ?!", true),
+            ("技能在命令行要如何使用", true),
+            ("这是你画的吗", true),
+            ("작업중이던 브랜치는뭐임", true),
+            ("no. draw it!", false),
+            ("我想要安装地图", false),
+            ("한번 더 리뷰하고 머지", false),
+            ("", false),
+        ] {
+            assert_eq!(is_question(message), asks, "{message}");
+        }
+    }
 }
