@@ -72,8 +72,13 @@ impl Proposal<'_> {
         let asked = self.with_topic(sentence);
         let mut decision = format!("Asked{asked}, the user answered {answered}");
         for item in items {
+            let quotation = quote_line(item, answer_max / 2);
+            // The last option of a list may be the question: "2. Or both?"
+            if asked.contains(quotation.trim_matches(['"', '…'])) {
+                continue;
+            }
             decision.push_str("; ");
-            decision.push_str(&quote_line(item, answer_max / 2));
+            decision.push_str(&quotation);
         }
         decision
     }

@@ -1133,6 +1133,19 @@ fn an_answer_keeps_the_number_of_its_option() {
 }
 
 #[test]
+fn an_option_that_is_the_question_is_quoted_once() {
+    let messages = [
+        user("Draw the piers on the map of the harbour."),
+        says("Should I:\n1. Draw them in blue\n2. Or draw them in the colors of their owners?"),
+        user("2"),
+    ];
+    assert_eq!(
+        section(messages, "## Key Decisions"),
+        "- Asked \"Or draw them in the colors of their owners?\", the user answered \"2\""
+    );
+}
+
+#[test]
 fn the_options_are_quoted_with_a_choice() {
     for (reply, answer, expected) in [
         (
