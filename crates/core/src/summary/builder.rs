@@ -37,6 +37,8 @@ pub(super) struct SummaryBuilder {
     /// What the assistant found to be the cause of something.
     pub causes: Causes,
     pub purpose: Purpose,
+    /// The command that the user called, until the first reply to it; else empty.
+    pub called_command: String,
     /// The skill that was called last.
     pub skill: Option<InvokedSkill>,
     /// Whether there was a summary before, so that no request is the first.
@@ -71,6 +73,13 @@ impl SummaryBuilder {
     pub fn add(&mut self, entry: &str, message: &SummaryMessage) {
         match message {
             SummaryMessage::User(text) => self.add_user_message(entry, text),
+            SummaryMessage::Command(command) => {
+                // The user calls `/chart` alone, too, which otherwise is for the agent itself.
+                self.is_aside = false;
+                self.add_request(entry, command);
+                self.called_command.clone_from(command);
+            }
+            SummaryMessage::CommandPrompt(prompt) => self.add_command_prompt(prompt),
             SummaryMessage::Skill {
                 request,
                 place,
@@ -86,6 +95,7 @@ impl SummaryBuilder {
                 call_count,
                 calls,
             } => {
+                self.called_command.clear();
                 if !self.is_aside {
                     self.turn.add_reply(text, stop);
                     self.turn.call_count += call_count;
@@ -126,6 +136,16 @@ impl SummaryBuilder {
             self.is_aside = false;
             self.add_request(entry, words);
         }
+    }
+
+    /// Adds the prompt of the command that the user just called. Without one, it is another text of
+    /// the agent.
+    fn add_command_prompt(&mut self, prompt: &str) {
+        let command = std::mem::take(&mut self.called_command);
+        let Some(name) = command.split_whitespace().next() else {
+            return;
+        };
+        self.skill = Some(InvokedSkill::read(name, prompt, self.turn.number));
     }
 
     /// Adds the result of a call. The user may have answered a question in it, or refused the call

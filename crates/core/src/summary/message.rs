@@ -8,6 +8,10 @@ use crate::session::outcome::Outcome;
 #[derive(Debug)]
 pub(super) enum SummaryMessage {
     User(String),
+    /// A command with a prompt that the user called in another agent, with its arguments.
+    Command(String),
+    /// What may be the prompt of the command before it.
+    CommandPrompt(String),
     /// The instructions of a skill that was called.
     Skill {
         /// What the user wrote; empty if the call is another message.
@@ -51,6 +55,8 @@ impl SummaryMessage {
         let mut texts = Vec::new();
         match self {
             SummaryMessage::User(text)
+            | SummaryMessage::Command(text)
+            | SummaryMessage::CommandPrompt(text)
             | SummaryMessage::CompactionSummary(text)
             | SummaryMessage::BranchSummary(text) => texts.push(text),
             SummaryMessage::Skill {

@@ -2,6 +2,7 @@
 
 use super::budget::MAX_TEXT_LEN;
 use super::call::{CallUse, SummaryCall, read_call};
+use super::called_commands::read_called_command;
 use super::cut::{cut_message, string_head, string_words};
 use super::host_text::{request_words, strip_output_frame};
 use super::message::{ReplyEnd, SummaryMessage};
@@ -127,15 +128,22 @@ impl<'a> ScannedMessage<'a> {
         }
     }
 
-    /// Reads what another agent wrote in the name of the user: a skill, or nothing that counts.
+    /// Reads what another agent wrote in the name of the user: a command that the user called, its
+    /// prompt, a skill, or nothing that counts.
     fn read_imported(&self) -> SummaryMessage {
-        if !string_head(self.get("customType")).starts_with("claude.") {
-            return SummaryMessage::Other;
-        }
-        let content = self.content();
-        match SkillText::find_below_folder(&content) {
-            Some(skill) => skill_message(String::new(), &skill),
-            None => SummaryMessage::Other,
+        match &*string_head(self.get("customType")) {
+            "claude.command" => match read_called_command(&self.content()) {
+                Some(command) => SummaryMessage::Command(command),
+                None => SummaryMessage::Other,
+            },
+            "claude.meta" => {
+                let content = self.content();
+                match SkillText::find_below_folder(&content) {
+                    Some(skill) => skill_message(String::new(), &skill),
+                    None => SummaryMessage::CommandPrompt(content),
+                }
+            }
+            _ => SummaryMessage::Other,
         }
     }
 
@@ -253,7 +261,8 @@ fn content_text<'a>(facts: &MessageFacts<'a>, blocks: &[Block<'a>]) -> Text<'a> 
 const INTERRUPTION: &str = "claude.interruption";
 
 /// Whether an extension's message is what another agent wrote in the name of the user, under the
-/// type that `import` gives it. Summaries leave such a message out, unless it is a skill.
+/// type that `import` gives it. Summaries leave such a message out, unless it is a
+/// skill, or a command that the user called.
 fn is_from_imported_agent(custom_type: Option<Raw>) -> bool {
     let name = string_head(custom_type);
     name.starts_with("claude.")

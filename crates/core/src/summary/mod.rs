@@ -20,7 +20,8 @@
 //!
 //! Where to look for a rule:
 //!
-//! - what a message contains: `message`, `message_reader`, `call`; what in it is not the user's:
+//! - what a message contains: `message`, `message_reader`, `call`,
+//!   `called_commands`; what in it is not the user's:
 //!   `host_text`, `documents`, `pasted_lines`, `pasted_terminal`, `stack_traces`
 //! - what a request says: `prose` (own words), `clauses`, `wishes`, `choices`, `suggestions`,
 //!   `deferrals`, `nods`, `rule_lists`, `languages`; to which list its numbers refer: `numbered`;
@@ -51,6 +52,7 @@ mod approved_plans;
 mod budget;
 mod builder;
 mod call;
+mod called_commands;
 mod causes;
 mod choice_sentences;
 mod choice_words;
@@ -323,6 +325,7 @@ pub fn is_request(message: Raw) -> bool {
         SummaryMessage::User(text) | SummaryMessage::Skill { request: text, .. } => {
             !text.trim().is_empty() && !is_agent_command(&text)
         }
+        SummaryMessage::Command(_) => true,
         _ => false,
     }
 }

@@ -83,7 +83,10 @@ impl ToolHistory {
         let next_turn = failure.next_turn()?;
         let words = statement_before_question(&next_turn.request);
         let is_current = next_turn.number == self.turn_number;
-        if is_current || words.is_empty() || answers_other_question(run, turn, words) {
+        // A command, as `/review`, begins something else.
+        let is_command = words.starts_with('/');
+        let is_elsewhere = is_current || words.is_empty() || is_command;
+        if is_elsewhere || answers_other_question(run, turn, words) {
             return None;
         }
         let calls_for_work = next_turn.call_count > 0;

@@ -115,7 +115,7 @@ pub(super) const ALSO_READ_LEAD: &str = "Also read, newest first: ";
 /// How a list of rules among the constraints begins.
 pub(super) const RULES_LEAD: &str = "Rules: ";
 /// How the rules of a skill begin, with the mark before its place.
-pub(super) const SKILL_RULES_LEAD: &str = "Rules of the skill in `";
+pub(super) const SKILL_RULES_LEAD: &str = "Rules of the skill `";
 pub(super) const PUT_OFF_LEAD: &str = "The user put off";
 /// How a choice of the assistant begins.
 pub(super) const OWN_CHOICE_LEAD: &str = "The assistant chose: ";

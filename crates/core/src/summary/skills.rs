@@ -5,8 +5,8 @@
 //! Base directory for this skill: /home/ada/skills/chart
 //!
 //! ## Hard rules
-//! - Never name the captain.    ──>  Rules of the skill in `/home/ada/skills/chart`: "Never name
-//! - Files are local.                the captain.; Do not: always print"
+//! - Never name the captain.    ──>  Rules of the skill `/home/ada/skills/chart`: "Never name the
+//! - Files are local.                captain.; Do not: always print"
 //! Do not:
 //! - always print
 //! ```

@@ -2,6 +2,7 @@
 
 mod answers;
 mod causes;
+mod commands;
 mod condense;
 mod cut;
 mod expiry;

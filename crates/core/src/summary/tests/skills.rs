@@ -4,7 +4,7 @@ use super::*;
 
 const CHART: &str =
     "# Chart\n\n## Hard rules\n- Never name the captain.\n- Files are local.\n\nAlways blue.";
-const CHART_RULES: &str = "- Rules of the skill in `/skills/chart`: \"Never name the captain.\"";
+const CHART_RULES: &str = "- Rules of the skill `/skills/chart`: \"Never name the captain.\"";
 
 /// Returns a skill that Claude Code gave to the model, as `import` stores it.
 fn skill_of_claude(folder: &str, instructions: &str) -> Vec<String> {
@@ -43,7 +43,7 @@ fn the_rules_of_a_skill_are_constraints() {
     );
     let text = summary(None, [vec![prompt]]);
     assert!(
-        text.contains("skill in `/skill:chart`: \"Never name"),
+        text.contains("skill `/skill:chart`: \"Never name"),
         "{text}"
     );
     assert_eq!(quotation(&text, REQUEST), "/skill:chart of the north");
@@ -84,7 +84,7 @@ fn rules_of_a_skill_are_carried_over_until_the_next_request() {
     );
     let second = summary(Some(&first), [tool("", "read", r#"{"path":"b"}"#, None)]);
     assert!(
-        second.contains("- Earlier: Rules of the skill in `/skills/chart`: "),
+        second.contains("- Earlier: Rules of the skill `/skills/chart`: "),
         "{second}"
     );
     let after_request = summary(

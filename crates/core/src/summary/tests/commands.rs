@@ -1,0 +1,82 @@
+//! Tests: commands that a user called in Claude Code, as `import` stores them.
+
+use super::*;
+
+fn custom(kind: &str, text: &str) -> Vec<String> {
+    let content = json(text);
+    vec![format!(
+        r#"{{"role":"custom","customType":"{kind}","content":{content}}}"#
+    )]
+}
+
+fn command(name: &str, arguments: &str) -> Vec<String> {
+    let text = format!(
+        "<command-message>{name}</command-message>\n<command-name>/{name}</command-name>\n<command-args>{arguments}</command-args>"
+    );
+    custom("claude.command", &text)
+}
+
+const PROMPT: &str = "# Chart\n\n- Never name the captain.\n";
+
+#[test]
+fn a_command_is_a_request_and_its_prompt_has_rules() {
+    let text = summary(
+        None,
+        [
+            command("chart", "north"),
+            custom("claude.meta", PROMPT),
+            tool("", "read", r#"{"path":"map.svg"}"#, None),
+        ],
+    );
+    assert_eq!(quotation(&text, REQUEST), "/chart north");
+    assert_eq!(
+        below(&text, "## Constraints & Preferences"),
+        ["- Rules of the skill `/chart`: \"Never name the captain.\""]
+    );
+
+    // Without arguments, too: `/chart` is not for the agent itself.
+    let text = summary(None, [command("chart", ""), says("Which harbour?")]);
+    assert_eq!(quotation(&text, REQUEST), "/chart");
+    assert!(text.contains("> Which harbour?"), "{text}");
+}
+
+#[test]
+fn a_command_to_the_agent_itself_is_no_request() {
+    let local = "<command-name>/model</command-name>\n<command-message>model</command-message>";
+    for part in [
+        custom("claude.command", local),
+        custom("claude.meta", PROMPT),
+        custom("claude.output", "Set model to x"),
+    ] {
+        let text = summary(None, [user("Draw the map of the bay."), part]);
+        assert_eq!(quotation(&text, REQUEST), "Draw the map of the bay.");
+        assert!(!text.contains("captain"), "{text}");
+    }
+    // What comes after the first reply is no prompt.
+    let parts = [
+        command("chart", "north"),
+        says("Drawn."),
+        custom("claude.meta", PROMPT),
+    ];
+    assert!(!summary(None, parts).contains("captain"));
+}
+
+#[test]
+fn a_command_is_no_remark_on_a_failure() {
+    let after = |part: Vec<String>| {
+        let parts = [
+            user("Draw the map of the bay."),
+            bash("make map", Some("Exit code 2: no chart")),
+            says("Drawn by hand."),
+            part,
+            says("I see."),
+            user("Then draw the lights of all harbours, please."),
+            bash("draw lights", None),
+            says("They are drawn."),
+            user("And which of them are red?"),
+        ];
+        section(parts, "### Blocked")
+    };
+    assert!(after(user("no chart, how odd")).contains("make map"));
+    assert_eq!(after(command("review", "all")), "- (none)");
+}
