@@ -17,6 +17,7 @@ use super::sections::*;
 use super::sequel::Sequel;
 use super::shell::changes_files;
 use super::skills::InvokedSkill;
+use super::todo_lists::TodoList;
 use super::tool_answers::{is_refusal, words_of_refusal};
 use super::tool_calls::{ToolHistory, describe_call};
 use super::turns::Turn;
@@ -230,6 +231,7 @@ impl SummaryBuilder {
     pub fn continue_from(&mut self, summary: &str) {
         let previous = Sections::parse(summary);
         self.skill = None;
+        self.tool_history.todo_list = TodoList::from_previous(&previous);
         self.purpose.take_over(&previous);
         self.is_continued = true;
         if let Some(turn) = Turn::from_previous(&previous) {

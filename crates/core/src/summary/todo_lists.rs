@@ -17,6 +17,7 @@ use super::cut::{string_head, string_words};
 use super::fitting::keep_first;
 use super::one_line::cut_line;
 use super::reported_tasks::read_reported_tasks;
+use super::sections::{Sections, TODO_LIST_LEAD};
 use pisess_json::Raw;
 
 /// The mark of an item that is done.
@@ -40,6 +41,19 @@ struct Task {
 }
 
 impl TodoList {
+    /// Restores the list that a previous summary quotes, if it was set for the request that was
+    /// current then.
+    pub fn from_previous(previous: &Sections) -> TodoList {
+        let mut list = TodoList::default();
+        // What follows the lead says that the list is of an earlier request.
+        if let Some(quotation) = previous.find_quotation(TODO_LIST_LEAD)
+            && quotation.lead_rest.is_empty()
+        {
+            quotation.text.clone_into(&mut list.text);
+        }
+        list
+    }
+
     /// Updates the list by a call of a turn that passed, if its tool keeps one.
     pub fn update(&mut self, call: &SummaryCall, output: &str, turn_number: usize) {
         match &*call.tool.to_lowercase() {

@@ -332,6 +332,37 @@ fn the_state_of_a_todo_list_is_quoted() {
 }
 
 #[test]
+fn a_todo_list_is_taken_over_while_its_request_is_current() {
+    let todos = r#"{"todos":[{"content":"print","status":"pending"}]}"#;
+    let first = summary(
+        None,
+        [
+            user("Draw the map of all harbours."),
+            tool("", "TodoWrite", todos, None),
+        ],
+    );
+    let second = summary(Some(&first), [tool("", "read", r#"{"path":"a"}"#, None)]);
+    assert!(
+        second.contains("last reported it:\n> - [ ] print"),
+        "{second}"
+    );
+
+    let third = summary(
+        Some(&second),
+        [
+            says("Drawn."),
+            user("What is the name of the old harbour, please?"),
+        ],
+    );
+    assert!(
+        third.contains("for an earlier request:\n> - [ ] print"),
+        "{third}"
+    );
+    let fourth = summary(Some(&third), [says("Nr. 1.")]);
+    assert!(!fourth.contains("print"), "{fourth}");
+}
+
+#[test]
 fn a_todo_list_of_an_earlier_request_is_marked_and_ages() {
     let todos = r#"{"todos":[{"content":"print","status":"pending"}]}"#;
     let with_turns_after = |count: usize| {
