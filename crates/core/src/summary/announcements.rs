@@ -2,32 +2,83 @@
 //! nothing: the calls show it.
 
 use super::quote::is_narrower;
-use super::words::compile_expression;
-use regex::Regex;
-use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// A longer remark is a plan.
 const LONGEST_ANNOUNCEMENT: usize = 160;
 
-/// How a sentence begins that announces something.
-const ANNOUNCES: &str = r"(?ix)^\W*((ok|okay|good|great|perfect|excellent|now|next|first|then|so)\W+)*
-      (let\ me|let[’']?s|i[’']ll|i\ will|i[’']m\ (going\ to|now)|i\ (now\ )?need\ to|time\ to|starting)\W
-    | ^\W*(jetzt|nun|zuerst|als\ nächstes|ich\ werde|lass\ mich)\W
-    | ^\W*(ahora|primero|voy\ a|vamos\ a|agora|primeiro|vou|maintenant|d[’']abord|je\ vais)\W
-    | ^\W*(让我|我来|我将|现在|首先|接下来|まず|次に|これから|이제|먼저)";
+/// Words that lead over to an announcement.
+const LEADS: [&str; 10] = [
+    "ok", "okay", "good", "great", "perfect", "now", "next", "first", "then", "so",
+];
+
+/// How a sentence begins that announces something, in lower case.
+const STARTS: [&str; 37] = [
+    "let me ",
+    "let's ",
+    "let’s ",
+    "i'll ",
+    "i’ll ",
+    "i will ",
+    "i'm going to ",
+    "i’m going to ",
+    "i need to ",
+    "time to ",
+    "starting ",
+    "jetzt ",
+    "nun ",
+    "zuerst ",
+    "als nächstes ",
+    "ich werde ",
+    "lass mich ",
+    "ahora ",
+    "primero ",
+    "voy a ",
+    "vamos a ",
+    "agora ",
+    "primeiro ",
+    "vou ",
+    "maintenant ",
+    "d'abord ",
+    "je vais ",
+    "让我",
+    "我来",
+    "我将",
+    "现在",
+    "首先",
+    "接下来",
+    "次に",
+    "これから",
+    "이제 ",
+    "먼저 ",
+];
 
 /// Whether all sentences of a short remark announce something. After a colon, a list of what is to
 /// be done may follow, and so may a result.
 pub(super) fn only_announces(remark: &str) -> bool {
-    static ANNOUNCEMENT: LazyLock<Regex> = LazyLock::new(|| compile_expression(ANNOUNCES));
-
     let text = remark.trim().trim_end_matches([':', '：']);
     if text.contains([':', '：']) || !is_narrower(text, LONGEST_ANNOUNCEMENT) {
         return false;
     }
-    let mut sentences = text.unicode_sentences();
-    sentences.all(|sentence| ANNOUNCEMENT.is_match(sentence))
+    text.unicode_sentences()
+        .all(|sentence| announces(&sentence.to_lowercase()))
+}
+
+/// Whether a sentence in lower case announces something, after words that lead over to it.
+fn announces(sentence: &str) -> bool {
+    let mut rest = sentence.trim_start();
+    loop {
+        if STARTS.iter().any(|start| rest.starts_with(start)) {
+            return true;
+        }
+        let Some((word, after_word)) = rest.split_once([' ', ',', '!']) else {
+            return false;
+        };
+        if !LEADS.contains(&word) {
+            return false;
+        }
+        rest = after_word.trim_start();
+    }
 }
 
 #[cfg(test)]

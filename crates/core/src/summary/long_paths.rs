@@ -14,6 +14,9 @@ const LONG_PATH: &str = r#"(?x)
 /// Replaces the folders of long paths by `…`: `/home/ada/charts/north/map.svg` becomes `…/map.svg`.
 pub(super) fn shorten_paths(request: &str) -> Cow<'_, str> {
     static PATH: LazyLock<Regex> = LazyLock::new(|| compile_expression(LONG_PATH));
+    if !request.contains(['/', '\\']) {
+        return Cow::Borrowed(request);
+    }
     PATH.replace_all(request, "${before}…/${name}")
 }
 

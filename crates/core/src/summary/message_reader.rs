@@ -87,9 +87,10 @@ impl<'a> ScannedMessage<'a> {
     /// Reads what the user sent: a request, with a skill if pi put one before it.
     fn read_request(&self) -> SummaryMessage {
         let content = self.content();
+        let request = request_words(&content, &self.blocks);
         match SkillText::find_in_tag(&content) {
-            Some(skill) => skill_message(self.request(), &skill),
-            None => SummaryMessage::User(self.request()),
+            Some(skill) => skill_message(request, &skill),
+            None => SummaryMessage::User(request),
         }
     }
 
@@ -261,8 +262,8 @@ fn content_text<'a>(facts: &MessageFacts<'a>, blocks: &[Block<'a>]) -> Text<'a> 
 const INTERRUPTION: &str = "claude.interruption";
 
 /// Whether an extension's message is what another agent wrote in the name of the user, under the
-/// type that `import` gives it. Summaries leave such a message out, unless it is a
-/// skill, or a command that the user called.
+/// type that `import` gives it. Summaries leave such a message out, unless it is a skill, or a
+/// command that the user called.
 fn is_from_imported_agent(custom_type: Option<Raw>) -> bool {
     let name = string_head(custom_type);
     name.starts_with("claude.")

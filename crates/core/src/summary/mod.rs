@@ -20,26 +20,24 @@
 //!
 //! Where to look for a rule:
 //!
-//! - what a message contains: `message`, `message_reader`, `call`,
-//!   `called_commands`; what in it is not the user's:
-//!   `host_text`, `documents`, `pasted_lines`, `pasted_terminal`, `stack_traces`
+//! - what a message contains: `message`, `message_reader`, `call`, `called_commands`; what in it is
+//!   not the user's: `host_text`, `documents`, `pasted_lines`, `pasted_terminal`, `stack_traces`
 //! - what a request says: `prose` (own words), `clauses`, `wishes`, `choices`, `suggestions`,
 //!   `deferrals`, `nods`, `rule_lists`, `languages`; to which list its numbers refer: `numbered`;
-//!   what is kept of it: `lasting`, `listed_wishes`, and of a skill: `skills`; what takes it back: `revisions`, `values`,
-//!   `counts`
+//!   what is kept of it: `lasting`, `listed_wishes`, and of a skill: `skills`; what takes it back:
+//!   `revisions`, `values`, `counts`
 //! - what a reply puts to the user: `questions`, `proposals`, `reply_lists`, `list_items`,
 //!   `options`; how a decision quotes it: `proposal_quotes`, `referents`, `outcomes`
-//! - decisions of the user: `decisions`, `decision_sources`, `tool_answers`, `approved_plans`; of the
-//!   assistant: `own_choices`, `choice_sentences`, `choice_words`, `decision_lists`; what it found to
-//!   be the cause of something: `causes`
+//! - decisions of the user: `decisions`, `decision_sources`, `tool_answers`, `approved_plans`; of
+//!   the assistant: `own_choices`, `choice_sentences`, `choice_words`, `decision_lists`; what it
+//!   found to be the cause of something: `causes`
 //! - calls: `shell`, `literals`, `command_step`, `probes`, `tool_run`, `removals`, `todo_lists`,
 //!   `reported_tasks`; what calls found that only look: `found`, `outlines`, `path_lists`; failures
 //!   of calls: `failures`, `failure_points`, `failed_output`; what the user says to a failure:
 //!   `reactions`, `put_off`, `given_up`; what the kept messages settle: `sequel`
 //! - turns: `turns`, `ended_turns`, `repeats`, `weights`, `earlier`, `request_lengths`,
-//!   `quoted_elsewhere`; quotations of them: `announcements`, `endings`, `answers`, `tables`, `one_line`,
-//!   `long_paths`,
-//!   `kept_ends`
+//!   `quoted_elsewhere`; quotations of them: `announcements`, `endings`, `answers`, `tables`,
+//!   `one_line`, `long_paths`, `kept_ends`
 //! - a previous summary: `previous`, `model_headings`; the new one: `page`, `sections`, `budget`
 //!
 //! All quoted text goes through `quote`, so that it cannot forge a section, and through `redact`,

@@ -17,9 +17,7 @@ const QUESTION_WORDS: &str = r"(?ix)^\W*((so|and|but|ok|hm+|und|et),?\ )?(
     what|what[’']?s|why|how|how[’']?s|which|who|(can|could|should|shall)(n?[’']?t)?\ (we|you|i)
       |is\ (it|there)|are\ there
     |was|wie|warum|wieso|welche\w*|wer|kann(st)?\ (man|du|ich)|können\ wir|pourquoi|comment|combien
-      |quel\w*|est-ce)(\W|$)
-    | 如何|怎么|怎麼|怎样|为什么|為什麼|(吗|嗎|呢)\W*$ | (ですか|ますか)\W*$
-    | (뭐임|뭐야|뭔데|뭐지|인가요|나요|까요)\W*$";
+      |quel\w*|est-ce)(\W|$)";
 
 /// The words with which a sentence offers to do something, or names what could be done.
 const OFFERS: &str = r"(?ix)(^|\W)(
@@ -64,7 +62,32 @@ pub(super) fn classify_sentence(sentence: &str) -> ProposalKind {
 /// Whether a message asks, by its end or its first words.
 pub(super) fn is_question(message: &str) -> bool {
     static QUESTION: LazyLock<Regex> = LazyLock::new(|| compile_expression(QUESTION_WORDS));
-    ends_in_question(message) || QUESTION.is_match(message)
+    ends_in_question(message) || QUESTION.is_match(message) || asks_without_mark(message)
+}
+
+/// Whether a message in Chinese, Japanese or Korean has a word that asks, or ends as a question
+/// does. Both are looked for without an expression, which would be matched at each character.
+fn asks_without_mark(message: &str) -> bool {
+    const WORDS: [&str; 6] = ["如何", "怎么", "怎麼", "怎样", "为什么", "為什麼"];
+    const ENDS: [&str; 12] = [
+        "吗",
+        "嗎",
+        "呢",
+        "ですか",
+        "ますか",
+        "뭐임",
+        "뭐야",
+        "뭔데",
+        "뭐지",
+        "인가요",
+        "나요",
+        "까요",
+    ];
+    if message.is_ascii() {
+        return false;
+    }
+    let text = message.trim_end_matches(|c: char| !c.is_alphanumeric());
+    WORDS.iter().any(|word| text.contains(word)) || ENDS.iter().any(|end| text.ends_with(end))
 }
 
 /// Returns what a message says before its first question: "by month" in "by month. and which key?"

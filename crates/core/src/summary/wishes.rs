@@ -154,15 +154,15 @@ pub(super) fn quote_binding_sentences(request: &str, prose: &[&str]) -> Vec<Stri
     let mut quotations = quote_language_demands(prose);
     let no_word = NoWord::in_message(whole);
     for sentence in sentences_of_lines(prose, &MAY_BIND) {
-        if is_demand_of_the_moment(sentence, whole)
-            || is_diagnostic(sentence)
-            || is_observation(sentence)
-        {
+        if is_demand_of_the_moment(sentence, whole) || is_diagnostic(sentence) {
             continue;
         }
         let is_quotable = (SHORT_WISH..POINT).contains(&display_width(sentence));
         let asks = ends_in_question(sentence.trim_end_matches(['\'', '"', '’', '”']));
         if !is_quotable || asks || !has_binding_clause(sentence, no_word) {
+            continue;
+        }
+        if is_observation(sentence) {
             continue;
         }
         let quotation = quote_line(sentence, POINT);
