@@ -2,6 +2,7 @@
 
 use super::budget::{NEWEST, SHORT_REPLY};
 use super::call::SummaryCall;
+use super::called_commands::describe_prompt;
 use super::causes::Causes;
 use super::choices::is_correction;
 use super::decisions::Decisions;
@@ -88,6 +89,8 @@ impl SummaryBuilder {
             } => {
                 // The request begins the turn in which the skill is called.
                 self.add_user_message(entry, request);
+                let command = std::mem::take(&mut self.called_command);
+                self.describe_command(&command, instructions);
                 self.skill = Some(InvokedSkill::read(place, instructions, self.turn.number));
             }
             SummaryMessage::Reply {
@@ -146,7 +149,18 @@ impl SummaryBuilder {
         let Some(name) = command.split_whitespace().next() else {
             return;
         };
+        self.describe_command(&command, prompt);
         self.skill = Some(InvokedSkill::read(name, prompt, self.turn.number));
+    }
+
+    /// Adds to the current request, if it ends with a command, what that does.
+    fn describe_command(&mut self, command: &str, prompt: &str) {
+        if command.is_empty() || !self.turn.request.ends_with(command) {
+            return;
+        }
+        if let Some(description) = describe_prompt(prompt, command) {
+            self.turn.request.push_str(&format!("\n\n{description}"));
+        }
     }
 
     /// Adds the result of a call. The user may have answered a question in it, or refused the call

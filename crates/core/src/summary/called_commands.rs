@@ -9,6 +9,10 @@
 //!
 //! Commands to the agent itself, as `/model`, begin with their name.
 
+use super::budget::POINT;
+use super::one_line::one_line;
+use crate::session::command_prompt::DESCRIPTION_START;
+
 /// Reads the command that a user called from the elements that Claude Code stored. `None` for a
 /// command to the agent itself.
 pub(super) fn read_called_command(elements: &str) -> Option<String> {
@@ -18,6 +22,18 @@ pub(super) fn read_called_command(elements: &str) -> Option<String> {
     let name = read_element(elements, "command-name")?;
     let arguments = read_element(elements, "command-args").unwrap_or_default();
     Some(format!("{name} {arguments}").trim().to_owned())
+}
+
+/// Describes in brackets what a command does, by the first line of its prompt that is neither a
+/// heading nor the `called` command's own arguments: `[command: Draw the chart of a harbour.]`
+/// `None` if there is no such line.
+pub(super) fn describe_prompt(prompt: &str, called: &str) -> Option<String> {
+    let mut lines = prompt.lines().map(str::trim);
+    let line = lines.find(|line| {
+        let is_text = line.starts_with(char::is_alphanumeric) || line.starts_with("**");
+        is_text && !called.contains(line)
+    })?;
+    Some(format!("{DESCRIPTION_START}{}]", one_line(line, POINT)))
 }
 
 /// Returns the text of the first element with a name.
@@ -30,6 +46,26 @@ fn read_element<'e>(elements: &'e str, name: &str) -> Option<&'e str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_prompt_is_described_by_its_first_line_of_text() {
+        for (prompt, expected) in [
+            (
+                "# Chart\r\n\r\nDraw the chart.\r\nPrint it.",
+                Some("[command: Draw the chart.]"),
+            ),
+            (
+                "$ARGUMENTS\n\nfor each pier, draw it",
+                Some("[command: for each pier, draw it]"),
+            ),
+            ("north\n\nDraw it.", Some("[command: Draw it.]")),
+            ("# Chart\n- a\n```\n", None),
+            ("", None),
+        ] {
+            let described = describe_prompt(prompt, "/chart north");
+            assert_eq!(described.as_deref(), expected, "{prompt}");
+        }
+    }
 
     #[test]
     fn a_command_with_a_prompt_is_called_with_its_arguments() {

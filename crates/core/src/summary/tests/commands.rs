@@ -16,7 +16,7 @@ fn command(name: &str, arguments: &str) -> Vec<String> {
     custom("claude.command", &text)
 }
 
-const PROMPT: &str = "# Chart\n\n- Never name the captain.\n";
+const PROMPT: &str = "# Chart\n\nDraw the chart of a harbour.\n\n- Never name the captain.\n";
 
 #[test]
 fn a_command_is_a_request_and_its_prompt_has_rules() {
@@ -28,7 +28,10 @@ fn a_command_is_a_request_and_its_prompt_has_rules() {
             tool("", "read", r#"{"path":"map.svg"}"#, None),
         ],
     );
-    assert_eq!(quotation(&text, REQUEST), "/chart north");
+    assert_eq!(
+        quotation(&text, REQUEST),
+        "/chart north\n\n[command: Draw the chart of a harbour.]"
+    );
     assert_eq!(
         below(&text, "## Constraints & Preferences"),
         ["- Rules of the skill `/chart`: \"Never name the captain.\""]
