@@ -52,7 +52,7 @@ const THINKING_LEVELS: [&str; 5] = ["minimal", "low", "medium", "high", "xhigh"]
 struct Items<'o> {
     /// The source; `None` once all of it was searched.
     unsearched: Option<&'o dyn ReadAt>,
-    /// For each fingerprint (see [`content::fingerprint`]), the offset of its first item.
+    /// For each fingerprint (see [`content::item_fingerprints`]), the offset of its first item.
     first_offsets: HashMap<u64, u64>,
 }
 

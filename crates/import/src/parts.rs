@@ -49,6 +49,16 @@ pub fn non_empty_text<'a>(object: impl Into<Outlined<'a>>, key: &str) -> Option<
     value.text().filter(|text| !text.is_empty())
 }
 
+/// Returns the string at `key` as it is stored: the bytes between its quotes. `None` if there is no
+/// string, or it is empty.
+pub fn non_empty_string<'a>(object: Outlined<'a>, key: &str) -> Option<&'a [u8]> {
+    let string = object.get(key)?.raw_string()?;
+    if string.is_empty() {
+        return None;
+    }
+    Some(string)
+}
+
 /// Returns a time in milliseconds since 1970. `value` is a number of milliseconds, or a string that
 /// JavaScript reads as a time. `None` for any other value.
 pub fn parse_time_ms(value: Option<Raw>) -> Option<i64> {

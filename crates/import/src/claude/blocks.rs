@@ -1,6 +1,6 @@
 //! Converts blocks of Claude Code's messages to blocks of pi.
 
-use crate::parts::{add_stored_text, non_empty_text};
+use crate::parts::{add_stored_text, non_empty_string, non_empty_text};
 use pisess_json::Raw;
 use pisess_json::outline::Outlined;
 use pisess_json::string::encode_to_vec;
@@ -173,13 +173,13 @@ impl<'a> ResponseBlock<'a> {
             });
         }
         if block_type.is("redacted_thinking") {
-            let encrypted = non_empty_member(block, "data")?;
+            let encrypted = non_empty_string(block, "data")?;
             return Some(ResponseBlock::RedactedThinking { encrypted });
         }
         if block_type.is("tool_use") {
             return Some(ResponseBlock::Call {
-                id: non_empty_member(block, "id")?,
-                name: non_empty_member(block, "name")?,
+                id: non_empty_string(block, "id")?,
+                name: non_empty_string(block, "name")?,
                 input: block
                     .get("input")
                     .map(Outlined::raw)
@@ -220,11 +220,6 @@ impl<'a> ResponseBlock<'a> {
 /// Returns the member `key` if it is a string.
 fn string_member<'a>(object: Outlined<'a>, key: &str) -> Option<&'a [u8]> {
     object.get(key)?.raw_string()
-}
-
-/// Returns the member `key` if it is a string that is not empty.
-fn non_empty_member<'a>(object: Outlined<'a>, key: &str) -> Option<&'a [u8]> {
-    string_member(object, key).filter(|string| !string.is_empty())
 }
 
 /// Returns the content that an import makes of a line, as JSON. `line_type` is `assistant` or

@@ -1,20 +1,29 @@
 //! What the items of a Codex session say: their texts, thoughts and images.
 
-use crate::parts::{add_stored_text, non_empty_text};
+use crate::parts::{add_stored_text, non_empty_string, non_empty_text};
 use foldhash::fast::FixedState;
 use pisess_json::Raw;
 use pisess_json::outline::Outlined;
-use pisess_json::string::decode;
+use pisess_json::string::{decode, encode_stored, encode_to_vec};
 use pisess_json::text::Text;
 use pisess_json::write::{Object, object_array, object_array_in};
+use std::borrow::Cow;
 use std::hash::BuildHasher;
 
 /// Returns a hash of what an item or an event says: if one repeats the other, both have the same.
 ///
-/// `speaker` is `user` or `assistant`. For a call or its result, `speaker` is `call`, and `text` is
-/// the id of the call.
-pub fn fingerprint(speaker: &str, text: &Text) -> u64 {
-    FixedState::default().hash_one((speaker, text.as_bytes()))
+/// `speaker` is `user` or `assistant`. `stored_text` is the text as it is stored: the bytes between
+/// its quotes. A text may be stored in several ways, as `é` and as `\u00e9`, so it is hashed as
+/// pisess writes it. Most texts are stored like that, so they need not be decoded.
+pub fn text_fingerprint(speaker: &str, stored_text: &[u8]) -> u64 {
+    let mut encoded = Vec::new();
+    encode_stored(stored_text, &mut encoded);
+    FixedState::default().hash_one((speaker, encoded))
+}
+
+/// Returns a hash of the id of a call, which the call, its result and events about it have.
+pub fn call_fingerprint(call_id: &Text) -> u64 {
+    FixedState::default().hash_one(("call", call_id.as_bytes()))
 }
 
 /// Returns the fingerprints of an item, by which an event that repeats it is recognized:
@@ -35,20 +44,20 @@ pub fn item_fingerprints(item: Outlined) -> Vec<u64> {
     };
 
     if item_type == *"message" {
-        let text = join_texts(content.unwrap_or(Raw::NULL.into()));
+        let text = stored_joined_text(content.unwrap_or(Raw::NULL.into()));
         if text.is_empty() {
             return Vec::new();
         }
         // Events repeat only texts of the user and the model, so other roles do not matter.
         let is_user = role.is_some_and(|role| role.is("user"));
         let speaker = if is_user { "user" } else { "assistant" };
-        return vec![fingerprint(speaker, &text)];
+        return vec![text_fingerprint(speaker, &text)];
     }
 
     if item_type == *"reasoning" {
         let mut fingerprints = Vec::new();
-        for thought in list_reasoning_texts(item) {
-            fingerprints.push(fingerprint("assistant", &thought));
+        for thought in stored_reasoning_texts(item) {
+            fingerprints.push(text_fingerprint("assistant", thought));
         }
         return fingerprints;
     }
@@ -61,7 +70,7 @@ pub fn item_fingerprints(item: Outlined) -> Vec<u64> {
     let call_id = call_id.and_then(|call_id| call_id.text());
     let call_id = call_id.or_else(|| id.and_then(|id| id.text()));
     match call_id {
-        Some(call_id) => vec![fingerprint("call", &call_id)],
+        Some(call_id) => vec![call_fingerprint(&call_id)],
         None => Vec::new(),
     }
 }
@@ -102,6 +111,23 @@ pub fn join_texts<'a>(content: impl Into<Outlined<'a>>) -> Text<'a> {
     joined
 }
 
+/// Returns what [`join_texts`] returns, as it is stored: the bytes between its quotes. Most content
+/// has one text, which is neither decoded nor copied.
+fn stored_joined_text<'a>(content: Outlined<'a>) -> Cow<'a, [u8]> {
+    if let Some(text) = content.raw_string() {
+        return Cow::Borrowed(text);
+    }
+    let mut texts = content.items().filter_map(stored_block_text);
+    let first = texts.next().unwrap_or_default();
+    if texts.next().is_none() {
+        return Cow::Borrowed(first);
+    }
+    // Joined as they are stored, the texts could differ from the joined text: one may end with the
+    // first half of a character, and the next begin with the other, as in `\ud83d` and `\ude00`.
+    let quoted = encode_to_vec(&join_texts(content));
+    Cow::Owned(quoted[1..quoted.len() - 1].to_vec())
+}
+
 /// Returns the text of a block of content as it is stored: the bytes between its quotes. `None` if
 /// the block is not a text.
 pub fn stored_block_text<'a>(block: Outlined<'a>) -> Option<&'a [u8]> {
@@ -115,12 +141,22 @@ pub fn stored_block_text<'a>(block: Outlined<'a>) -> Option<&'a [u8]> {
 }
 
 /// Returns the texts of a reasoning item: first the texts of its summary, then of its content.
-pub fn list_reasoning_texts(item: Outlined) -> Vec<Text<'static>> {
+pub fn list_reasoning_texts(item: Outlined<'_>) -> Vec<Text<'_>> {
+    let mut texts = Vec::new();
+    for stored_text in stored_reasoning_texts(item) {
+        texts.push(decode(stored_text));
+    }
+    texts
+}
+
+/// Returns the texts of a reasoning item in the same order, as they are stored: the bytes between
+/// their quotes. Empty texts are left out.
+fn stored_reasoning_texts(item: Outlined<'_>) -> Vec<&[u8]> {
     let mut texts = Vec::new();
     for key in ["summary", "content"] {
         for part in item.get(key).unwrap_or(Raw::NULL.into()).items() {
-            if let Some(text) = non_empty_text(part, "text") {
-                texts.push(text.into_owned());
+            if let Some(text) = non_empty_string(part, "text") {
+                texts.push(text);
             }
         }
     }
@@ -241,4 +277,43 @@ fn image_from_url(block: Raw) -> Option<ContentBlock<'static>> {
         data: Text::from(data).into_owned(),
         mime: Text::from(mime).into_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message_fingerprints(content: &str) -> Vec<u64> {
+        let item = format!(r#"{{"type":"message","role":"user","content":{content}}}"#);
+        item_fingerprints(Raw::parse(item.as_bytes()).unwrap().into())
+    }
+
+    #[test]
+    fn a_text_has_one_fingerprint_however_it_is_stored() {
+        let event = text_fingerprint("user", "é/\u{1f600}".as_bytes());
+        for content in [
+            r#""é/😀""#,
+            r#""\u00e9\/\ud83d\ude00""#,
+            r#"[{"type":"input_text","text":"\u00e9/😀"}]"#,
+            r#"[{"type":"input_text","text":"é\/"},{"type":"input_text","text":"😀"}]"#,
+            r#"[{"type":"input_text","text":"é/\ud83d"},{"type":"input_text","text":"\ude00"}]"#,
+        ] {
+            assert_eq!(message_fingerprints(content), [event], "{content}");
+        }
+        assert_ne!(message_fingerprints(r#""é\\/😀""#), [event]);
+        assert!(message_fingerprints(r#""""#).is_empty());
+        assert!(message_fingerprints("[]").is_empty());
+    }
+
+    #[test]
+    fn each_text_of_reasoning_has_a_fingerprint() {
+        let item = br#"{"type":"reasoning","summary":[{"text":"a\/b"},{"text":""}],"content":[{"text":"c"}]}"#;
+        let item: Outlined = Raw::parse(item).unwrap().into();
+        let expected = [
+            text_fingerprint("assistant", b"a/b"),
+            text_fingerprint("assistant", b"c"),
+        ];
+        assert_eq!(item_fingerprints(item), expected);
+        assert_eq!(list_reasoning_texts(item), ["a/b", "c"]);
+    }
 }

@@ -1,12 +1,12 @@
 //! Events: what the user saw. Most repeat an item, and are kept as custom entries.
 
-use super::content::{ContentBlock, fingerprint};
+use super::content::{ContentBlock, text_fingerprint};
 use super::line::CodexLine;
 use super::{CodexReader, Conversion};
-use crate::parts::non_empty_text;
+use crate::parts::{non_empty_string, non_empty_text};
 use pisess_json::Raw;
 use pisess_json::outline::Outlined;
-use pisess_json::string::encode_to_vec;
+use pisess_json::string::{decode, encode_to_vec};
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use std::io;
@@ -74,15 +74,15 @@ impl CodexReader<'_> {
         key: &str,
         speaker: &str,
     ) -> io::Result<Option<Text<'a>>> {
-        let Some(text) = non_empty_text(line.payload, key) else {
+        let Some(stored_text) = non_empty_string(line.payload, key) else {
             return Ok(None);
         };
-        let fingerprint = fingerprint(speaker, &text);
+        let fingerprint = text_fingerprint(speaker, stored_text);
         if self.is_repeated_by_item(line, fingerprint)? {
             return Ok(None);
         }
         self.event_fingerprints.insert(fingerprint);
-        Ok(Some(text))
+        Ok(Some(decode(stored_text)))
     }
 
     /// Whether an item repeats an event with this fingerprint, so that the event does not become a

@@ -1,7 +1,7 @@
 //! The calls of tools in Codex's items and events, and their results. Only the output of a command
 //! shows that it failed.
 
-use super::content::{ContentBlock, fingerprint, read_content_blocks};
+use super::content::{ContentBlock, call_fingerprint, read_content_blocks};
 use super::line::CodexLine;
 use super::{CodexReader, Conversion};
 use crate::parts::non_empty_text;
@@ -128,7 +128,7 @@ impl CodexReader<'_> {
             return Ok(Conversion::Unconverted);
         };
 
-        let fingerprint = fingerprint("call", &id);
+        let fingerprint = call_fingerprint(&id);
         let has_item = self.is_repeated_by_item(line, fingerprint)?;
         if !has_item {
             // For a later import, which may read an item with the call.
