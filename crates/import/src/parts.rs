@@ -68,7 +68,7 @@ pub fn parse_time_ms(value: Option<Raw>) -> Option<i64> {
 /// Builds the members of the custom entry `AGENT.KIND`, which keeps a line without a counterpart.
 /// `data` is JSON.
 pub fn kept_line_members(agent: &str, kind: &str, data: &[u8]) -> Object {
-    Object::new()
+    Object::with_capacity(data.len() + SMALL_MEMBERS_LEN)
         .str("customType", &format!("{agent}.{kind}"))
         .json("data", data)
 }

@@ -587,7 +587,7 @@ impl<'o> EntryWriter<'o> {
 
 /// Returns a number as eight hexadecimal digits in lower case.
 fn hex_id(number: u32) -> String {
-    String::from_iter(hex_digits(number).map(char::from))
+    String::from_utf8_lossy(&hex_digits(number)).into_owned()
 }
 
 /// Returns the bytes of [`hex_id`]. `format!` takes several times as long, and every entry has two
