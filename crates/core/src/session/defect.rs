@@ -67,6 +67,23 @@ pub struct DamagedLines {
     pub first: LineNo,
 }
 
+impl DamagedLines {
+    /// Returns the lines of two parts of a file, of which `later` is the later one. `None` is a
+    /// part without such lines.
+    pub fn join(
+        earlier: Option<DamagedLines>,
+        later: Option<DamagedLines>,
+    ) -> Option<DamagedLines> {
+        match (earlier, later) {
+            (Some(earlier), Some(later)) => Some(DamagedLines {
+                count: earlier.count + later.count,
+                first: earlier.first,
+            }),
+            (only, None) | (None, only) => only,
+        }
+    }
+}
+
 /// Defines the enum [`FindingKind`], and its names, from lines of the form `Kind = "name"`. So a
 /// new kind is one line, and cannot be missing from `ALL` or lack a name.
 macro_rules! define_finding_kinds {

@@ -25,30 +25,48 @@ struct LoadedPath {
 }
 
 impl ActivePath {
-    /// Completes a match with what only the loaded session shows: whether its entry is on the path
-    /// to the leaf (the active path, which the conversation continues); in a session of version 1,
-    /// the id of the entry; and the entry that a label entry labels. The session is loaded only if
-    /// one of these is needed.
+    /// Completes a match with what only the loaded session shows, as far as the query requests it:
+    /// the entry that a label entry labels, the place of the match in the tree, and its id.
     ///
-    /// Returns `None` if the match is not wanted: only the path to the leaf is searched, and the
-    /// entry is not on that path; or the match has no entry, but needs one.
+    /// Returns `None` if the match is not wanted: see [`Self::add_place_if_wanted`].
     pub(super) fn complete_if_wanted(
         &mut self,
         source: &dyn ReadAt,
         query: &Query,
         preamble: &Preamble,
-        mut found: Match,
+        found: Match,
     ) -> Result<Option<Match>, LoadError> {
+        let Some(mut wanted) = self.add_place_if_wanted(source, query, preamble.format, found)?
+        else {
+            return Ok(None);
+        };
+        // The text of a label is only a name. With whole texts, the labelled entry is shown, too.
         if query.details.texts.whole
-            && let Some(target) = &found.label_target
+            && let Some(target) = &wanted.label_target
         {
             let session = &self.load_path(source)?.session;
-            found.labelled = read_labelled(session, source, query, preamble, target)?.map(Box::new);
+            let labelled = read_labelled(session, source, query, preamble, target)?;
+            wanted.labelled = labelled.map(Box::new);
         }
+        Ok(Some(wanted))
+    }
 
+    /// Sets whether the entry of a match is on the path to the leaf (the active path, which the
+    /// conversation continues), and the id of an entry of version 1, which has no stored id. The
+    /// session is loaded only if the query requests one of these.
+    ///
+    /// Returns `None` if the match is not wanted: its entry is not on the path to the leaf, and
+    /// only this path is searched; or it has no entry, as a match in the title, but needs one.
+    fn add_place_if_wanted(
+        &mut self,
+        source: &dyn ReadAt,
+        query: &Query,
+        format: Format,
+        mut found: Match,
+    ) -> Result<Option<Match>, LoadError> {
         let only_active = query.entries.only_active;
-        // Entries of version 1 have no stored ids: they get the ids that migration gives them.
-        let lacks_id = query.details.snippets.is_some() && preamble.format == Format::V1;
+        // The id of a match is printed with its snippet.
+        let lacks_id = format == Format::V1 && query.details.snippets.is_some();
         let needs_entry = only_active || lacks_id;
         if !needs_entry && !query.details.reports_active {
             return Ok(Some(found));
@@ -56,19 +74,18 @@ impl ActivePath {
 
         let path = self.load_path(source)?;
         let Some(ix) = path.session.entry_on_line(found.line) else {
-            // A match without an entry, such as one in the title, is on no path and gets no id.
             return Ok(if needs_entry { None } else { Some(found) });
         };
         let is_active = path.is_active[ix.index()];
         if only_active && !is_active {
             return Ok(None);
         }
-        let mut completed = found;
-        completed.is_active = Some(is_active);
+        found.is_active = Some(is_active);
         if needs_entry {
-            completed.id = path.session.id(ix).into_owned();
+            // Loading gives an entry of version 1 the id that migration would give it.
+            found.id = path.session.id(ix).into_owned();
         }
-        Ok(Some(completed))
+        Ok(Some(found))
     }
 
     /// Returns the session and its path, which are loaded at the first call.
@@ -96,12 +113,24 @@ fn read_labelled(
     let Some(ix) = session.find_entry(target) else {
         return Ok(None);
     };
-    let every_text = Pattern::new(&[String::new()], PatternOptions::default());
-    let Ok(pattern) = every_text else {
+    let Some(any_text) = query_for_any_text(query) else {
         return Ok(None);
     };
-    let any_text = Query {
-        pattern,
+    let entry = session.entry(ix);
+    let found = search_one_line(source, &any_text, preamble, entry.span.range())?;
+    Ok(found.map(|found| Match {
+        line: entry.line,
+        ..found
+    }))
+}
+
+/// Returns a query that any entry with text matches, and that requests the details that `query`
+/// requests of a match. The place in the tree is not one of them: only the match itself has it.
+fn query_for_any_text(query: &Query) -> Option<Query> {
+    // The empty pattern matches every text. It is valid, so this is never `None`.
+    let empty_pattern = Pattern::new(&[String::new()], PatternOptions::default()).ok()?;
+    Some(Query {
+        pattern: empty_pattern,
         inverted: false,
         entries: EntryFilter::default(),
         scope: query.scope,
@@ -110,11 +139,5 @@ fn read_labelled(
             ..query.details.clone()
         },
         is_only_reader: query.is_only_reader,
-    };
-    let entry = session.entry(ix);
-    let found = search_one_line(source, &any_text, preamble, entry.span.range())?;
-    Ok(found.map(|found| Match {
-        line: entry.line,
-        ..found
-    }))
+    })
 }

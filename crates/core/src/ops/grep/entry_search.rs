@@ -253,13 +253,12 @@ impl FileSearch<'_> {
         let Some(id) = call.and_then(|call| call.id) else {
             return Ok(false);
         };
-        let mut events = match self.call_events.take() {
+        // What was read behind an earlier call of the chunk is not read again.
+        let events = match &mut self.call_events {
             Some(events) if events.are_of(line.chunk) => events,
-            _ => CallEvents::new(self.source, line.chunk),
+            other => other.insert(CallEvents::new(self.source, line.chunk)),
         };
-        let has_failed = events.has_call_failed(self.source, &mut self.keys, id, line)?;
-        self.call_events = Some(events);
-        Ok(has_failed)
+        events.has_call_failed(self.source, &mut self.keys, id, line)
     }
 
     /// Searches the call of a tool result: its subject, alone and behind its tool as rows show it,
@@ -410,8 +409,8 @@ impl FileSearch<'_> {
         false
     }
 
-    /// Searches the fields of an entry, and returns the first match. In an inverted search, an
-    /// entry is returned if nothing in it matches, with its first text as the hit.
+    /// Searches the fields of an entry, and returns the match to show; in an inverted search, the
+    /// hit of an entry in which nothing matches.
     fn find_in_fields(&self, entry: &ParsedEntry) -> Option<Hit> {
         let mut fields = FieldSearch {
             search: self,
@@ -420,7 +419,7 @@ impl FileSearch<'_> {
             found_replaced_text: false,
             first_text: None,
         };
-        // The visit breaks at the match to show, which is then in `fields`.
+        // The hits are in `fields` afterwards. Whether the visit broke early says no more.
         let _ = visit_fields(
             Raw::from_checked(entry.record.bytes),
             entry.kind,
@@ -429,18 +428,11 @@ impl FileSearch<'_> {
             &mut |field| fields.search_field(field),
         );
 
-        if !self.query.inverted {
-            return fields.found;
+        if self.query.inverted {
+            fields.inverted_hit()
+        } else {
+            fields.found
         }
-        if fields.found.is_some() {
-            return None;
-        }
-        // An entry without text has no match either, so it is returned. If only tool calls are
-        // searched, an entry without text may just lack such a call, so it is not.
-        if fields.first_text.is_none() && fields.searched == SearchedFields::All {
-            return Some(empty_hit());
-        }
-        fields.first_text
     }
 
     /// Returns the texts of a matching entry that the query requests: the whole text that was
@@ -701,22 +693,29 @@ impl SearchedFields {
 struct FieldSearch<'a, 's> {
     search: &'a FileSearch<'s>,
     searched: SearchedFields,
-    /// The match to show: the first, unless it is in the name of a tool, or in a text that an edit
-    /// replaces. Then a later match may be preferred.
+    /// The match to show, of those found so far: see [`HitRank`].
     found: Option<Hit>,
-    /// Whether `found` is in a text that an edit replaces.
+    /// Whether a match in a text that an edit replaces was found.
     found_replaced_text: bool,
     /// In an inverted search, the first text that is not empty.
     first_text: Option<Hit>,
 }
 
+/// Whether a match is shown if later fields of the entry match as well.
+enum HitRank {
+    /// It is shown, and the search of the entry ends.
+    Best,
+    /// It is in the name of a tool, which comes before the texts of the tool: each later match
+    /// takes its place.
+    ToolName,
+    /// It is in a text that an edit replaces: `edit fill.py: BEAM = 8` would read as if the edit
+    /// wrote `BEAM = 8`. The first of these is shown, unless a later match has another rank.
+    ReplacedText,
+}
+
 impl FieldSearch<'_, '_> {
-    /// Searches the next field, and stores the match in `self.found`. An inverted search also
-    /// stores the first text. Breaks when no other field is needed: at a match, because an inverted
-    /// search then rejects the entry, and any other search shows this match.
-    ///
-    /// A match in a text that an edit replaces is shown only if nothing else in the entry matches:
-    /// `edit fill.py: BEAM = 8` would read as if the edit wrote `BEAM = 8`.
+    /// Searches the next field, and stores a match in `self.found`. In an inverted search, also
+    /// stores the first text. Breaks if no later field can change the result.
     fn search_field(&mut self, field: &Field) -> ControlFlow<()> {
         if !self.searched.contains(field) {
             return ControlFlow::Continue(());
@@ -724,29 +723,54 @@ impl FieldSearch<'_, '_> {
         if self.search.query.inverted && self.first_text.is_none() {
             self.first_text = self.hit_at_start(field);
         }
-        let Some(found) = self.search.find_in_field(field) else {
+        let Some(hit) = self.search.find_in_field(field) else {
             return ControlFlow::Continue(());
         };
-        // Without a snippet, the path of the field is empty: any match will do.
-        if is_replaced_text(&found.field) {
-            let is_first = !self.found_replaced_text;
-            if is_first {
-                self.found_replaced_text = true;
-                self.found = Some(found);
+        match self.rank_hit(field, &hit) {
+            HitRank::Best => {
+                self.found = Some(hit);
+                ControlFlow::Break(())
             }
-            return ControlFlow::Continue(());
+            HitRank::ToolName => {
+                self.found = Some(hit);
+                ControlFlow::Continue(())
+            }
+            HitRank::ReplacedText => {
+                if !self.found_replaced_text {
+                    self.found_replaced_text = true;
+                    self.found = Some(hit);
+                }
+                ControlFlow::Continue(())
+            }
         }
-        self.found = Some(found);
-        // In a search for failures or of certain tools, a match in the text is preferred to one in
-        // the tool's name, which comes first. So the search goes on: a later match replaces this
-        // one.
+    }
+
+    /// Returns whether a match in a field is shown even if a later field matches, too.
+    fn rank_hit(&self, field: &Field, hit: &Hit) -> HitRank {
+        // Without a snippet, `hit.field` is empty: any match will do.
+        if is_replaced_text(&hit.field) {
+            return HitRank::ReplacedText;
+        }
+        // A search for failures or of certain tools is a search for what the tool did.
         let entries = &self.search.query.entries;
-        let wants_text = entries.only_failed || !entries.tool_names.is_empty();
-        if wants_text && is_tool_name(&field.path()) {
-            ControlFlow::Continue(())
-        } else {
-            ControlFlow::Break(())
+        let prefers_text = entries.only_failed || !entries.tool_names.is_empty();
+        if prefers_text && is_tool_name(&field.path()) {
+            return HitRank::ToolName;
         }
+        HitRank::Best
+    }
+
+    /// Returns the hit of the entry in an inverted search; `None` if something matches.
+    fn inverted_hit(self) -> Option<Hit> {
+        if self.found.is_some() {
+            return None;
+        }
+        // An entry without text has no match either, so it is returned. If only tool calls are
+        // searched, an entry without text may just lack such a call, so it is not.
+        if self.first_text.is_none() && self.searched == SearchedFields::All {
+            return Some(empty_hit());
+        }
+        self.first_text
     }
 
     /// Returns a hit at the start of a field, which an inverted search shows; `None` if the field

@@ -11,7 +11,6 @@ use super::tool::{ChunkLine, KnownCalls};
 use crate::load::{LoadError, is_small};
 use crate::session::Header;
 use crate::session::defect::DamagedLines;
-use crate::session::entry::LineNo;
 use crate::session::prefilter::{Candidates, Prefilter};
 use crate::session::read::header::{self, Preamble};
 use crate::session::read::line_chunks::{LineChunk, chunk_ranges, read_chunks};
@@ -129,6 +128,21 @@ struct SearchedRange {
     counted: Option<LinesOfRange>,
 }
 
+impl SearchedRange {
+    /// Numbers the lines from the start of the file, given the number of lines before the range.
+    fn renumber(&mut self, lines_before: u32) {
+        if let Some(unread) = &mut self.unread {
+            unread.first.0 += lines_before;
+        }
+        for found in &mut self.matches {
+            // A match has the number 0 if the query needs no numbers.
+            if found.line.0 > 0 {
+                found.line.0 += lines_before;
+            }
+        }
+    }
+}
+
 /// The lines that begin in a range of a file.
 struct LinesOfRange {
     /// Their bytes. The first line may begin after the start of the range, and the last may end
@@ -142,6 +156,12 @@ enum Stopped {
     /// `on_match` has broken: no more matches are wanted.
     Enough,
     Failed(LoadError),
+}
+
+impl From<LoadError> for Stopped {
+    fn from(error: LoadError) -> Stopped {
+        Stopped::Failed(error)
+    }
 }
 
 impl<'s> FileSearch<'s> {
@@ -244,10 +264,7 @@ impl<'s> FileSearch<'s> {
                 })
             },
             // Called on this thread, in file order.
-            |searched| {
-                let searched = searched.map_err(Stopped::Failed)?;
-                self.report_range(searched, on_match)
-            },
+            |searched| self.report_range(searched?, on_match),
         );
         match outcome {
             Ok(()) | Err(Stopped::Enough) => Ok(()),
@@ -255,62 +272,37 @@ impl<'s> FileSearch<'s> {
         }
     }
 
-    /// Calls `on_match` with the matches of the next range. Ranges must be reported in file order.
-    ///
-    /// The thread that searched the range numbered its lines from 1, because it did not know the
-    /// number of lines before the range. Here, this number is added. It is too small if the lines
-    /// of the range were not counted, but their numbers are then not used.
+    /// Calls `on_match` with the matches of the next range, which another thread has searched.
+    /// Ranges must be reported in file order, because their lines are numbered here.
     fn report_range(
         &mut self,
-        range: SearchedRange,
+        mut range: SearchedRange,
         on_match: &mut MatchHandler,
     ) -> Result<(), Stopped> {
-        let lines_before = self
-            .count_range(range.counted)
-            .map_err(|error| Stopped::Failed(error.into()))?;
-        if let Some(unread) = range.unread {
-            self.add_unread(DamagedLines {
-                count: unread.count,
-                first: LineNo(lines_before + unread.first.0),
-            });
+        // If the lines were not counted, no number of a line was needed.
+        if let Some(lines) = &range.counted {
+            let lines_before = self.count_range(lines).map_err(LoadError::from)?;
+            range.renumber(lines_before);
         }
-        for mut found in range.matches {
-            if self.query.needs_lines() {
-                found.line.0 += lines_before;
-            }
-            match on_match(found) {
-                Ok(ControlFlow::Continue(())) => {}
-                Ok(ControlFlow::Break(())) => return Err(Stopped::Enough),
-                Err(error) => return Err(Stopped::Failed(error)),
+        self.unread = DamagedLines::join(self.unread, range.unread);
+        for found in range.matches {
+            if on_match(found)?.is_break() {
+                return Err(Stopped::Enough);
             }
         }
         Ok(())
     }
 
-    /// Adds the lines of the next range to the lines that were counted, and returns the number of
-    /// lines before the range. `range_lines` is `None` if the lines of the range were not counted.
-    fn count_range(&mut self, range_lines: Option<LinesOfRange>) -> io::Result<u32> {
+    /// Returns the number of lines of the file before a range. Afterwards, all lines up to the end
+    /// of the range are counted.
+    fn count_range(&mut self, range: &LinesOfRange) -> io::Result<u32> {
         let counted = &mut self.lines.counted;
-        let Some(range_lines) = range_lines else {
-            return Ok(counted.line_count);
-        };
-        // Before the first range that needs line numbers, no lines were counted.
-        counted.read_up_to(self.source, range_lines.bytes.start)?;
+        // Reads the earlier ranges whose lines were not counted, because no number was needed then.
+        counted.read_up_to(self.source, range.bytes.start)?;
         let lines_before = counted.line_count;
-        *counted = CountedLines {
-            line_count: lines_before + range_lines.count,
-            end: range_lines.bytes.end,
-        };
+        counted.line_count += range.count;
+        counted.end = range.bytes.end;
         Ok(lines_before)
-    }
-
-    /// Adds lines that may match but are not JSON. They come after the lines that were added
-    /// before, so the first number stays.
-    fn add_unread(&mut self, lines: DamagedLines) {
-        match &mut self.unread {
-            Some(unread) => unread.count += lines.count,
-            None => self.unread = Some(lines),
-        }
     }
 
     /// Searches the lines of a chunk that may match, and calls `on_match` with each match. Breaks
@@ -392,10 +384,11 @@ impl<'s> FileSearch<'s> {
             return Ok(());
         }
         let number = self.lines.number_of(line, self.source)?;
-        self.add_unread(DamagedLines {
+        let unread_line = DamagedLines {
             count: 1,
             first: number,
-        });
+        };
+        self.unread = DamagedLines::join(self.unread, Some(unread_line));
         Ok(())
     }
 }

@@ -44,14 +44,12 @@ pub(super) fn search_streamed(
             end: 0,
         },
         unread: None,
-        matches: Vec::new(),
-        held_bytes: 0,
-        match_count: 0,
+        matches: HeldMatches::new(query),
     };
     let mut search_result = Ok(());
     // The stream goes on after an error of the search, but nothing more is searched.
     let stream_result = source.stream(KeptContent::Nothing, &mut |bytes| {
-        if search_result.is_ok() && !search.has_too_many() {
+        if search_result.is_ok() && !search.matches.need_too_much_memory() {
             search_result = search.add_bytes(bytes);
         }
     });
@@ -61,7 +59,7 @@ pub(super) fn search_streamed(
     // An error of the stream comes first: if the source cannot be read, its lines end anywhere.
     stream_result?;
     search_result?;
-    if search.has_too_many() {
+    if search.matches.need_too_much_memory() {
         return Ok(None);
     }
     search.finish(source, on_match).map(Some)
@@ -80,18 +78,10 @@ struct StreamSearch<'q> {
     /// The lines that were searched.
     counted: CountedLines,
     unread: Option<DamagedLines>,
-    /// The matches so far. Matches without details are only counted: just the first is held.
-    matches: Vec<Match>,
-    /// The memory of `matches`, in bytes.
-    held_bytes: usize,
-    match_count: usize,
+    matches: HeldMatches,
 }
 
 impl StreamSearch<'_> {
-    fn has_too_many(&self) -> bool {
-        self.held_bytes > MAX_HELD_BYTES
-    }
-
     /// Adds the next bytes, and searches the lines that are complete if there are many.
     fn add_bytes(&mut self, bytes: &[u8]) -> Result<(), LoadError> {
         self.text.bytes.extend_from_slice(bytes);
@@ -132,23 +122,17 @@ impl StreamSearch<'_> {
             offset: self.counted.end,
             counted: self.counted,
         };
-        let chunk = self.text.part(self.counted.end, self.lines_end);
         let mut search = FileSearch::new(&self.text, self.query, preamble, start_point);
         // Lines are counted as they are searched: earlier ones cannot be read again.
         search.lines.is_counting = true;
-        search.unread = self.unread.take();
-        let has_details = self.query.has_details();
         // Never breaks: all matches are searched for.
-        let _ = search.search_chunk(chunk, &mut |found| {
-            self.match_count += 1;
-            if has_details || self.matches.is_empty() {
-                self.held_bytes += found.byte_count();
-                self.matches.push(found);
-            }
+        let new_lines = self.text.part(self.counted.end, self.lines_end);
+        let _ = search.search_chunk(new_lines, &mut |found| {
+            self.matches.add(found);
             Ok(ControlFlow::Continue(()))
         })?;
 
-        self.unread = search.unread;
+        self.unread = DamagedLines::join(self.unread, search.unread);
         self.counted = search.lines.counted;
         self.text.drop_before(self.lines_end, CALL_WINDOW);
         Ok(())
@@ -173,19 +157,69 @@ impl StreamSearch<'_> {
         };
 
         let title = FileSearch::new(source, self.query, &preamble, resume).find_in_title();
-        let mut is_enough = title.is_some_and(|title| on_match(&preamble.header, title).is_break());
-        // Without details, the first match stands for each of the others.
-        for found in self.matches.iter().cycle().take(self.match_count) {
-            if is_enough {
-                break;
-            }
-            is_enough = on_match(&preamble.header, found.clone()).is_break();
+        let mut flow = ControlFlow::Continue(());
+        if let Some(title) = title {
+            flow = on_match(&preamble.header, title);
+        }
+        if flow.is_continue() {
+            self.matches.report(&preamble.header, on_match);
         }
         Ok(SearchOutcome {
             header: preamble.header,
             unread: self.unread,
             resume,
         })
+    }
+}
+
+/// The matches that were found so far.
+struct HeldMatches {
+    /// Whether each match is held. Without details, all matches are equal: the first is held, and
+    /// the others are only counted.
+    has_details: bool,
+    held: Vec<Match>,
+    /// The memory of `held`, in bytes.
+    held_bytes: usize,
+    /// The number of all matches.
+    count: usize,
+}
+
+impl HeldMatches {
+    fn new(query: &Query) -> HeldMatches {
+        HeldMatches {
+            has_details: query.has_details(),
+            held: Vec::new(),
+            held_bytes: 0,
+            count: 0,
+        }
+    }
+
+    fn need_too_much_memory(&self) -> bool {
+        self.held_bytes > MAX_HELD_BYTES
+    }
+
+    /// Adds the next match in file order.
+    fn add(&mut self, found: Match) {
+        self.count += 1;
+        let is_first = self.held.is_empty();
+        if self.has_details || is_first {
+            self.held_bytes += found.byte_count();
+            self.held.push(found);
+        }
+    }
+
+    /// Calls `on_match` with each match, in the order in which they were added, until it breaks.
+    fn report(&self, header: &Header, on_match: &mut dyn FnMut(&Header, Match) -> ControlFlow<()>) {
+        for index in 0..self.count {
+            let found = if self.has_details {
+                &self.held[index]
+            } else {
+                &self.held[0]
+            };
+            if on_match(header, found.clone()).is_break() {
+                return;
+            }
+        }
     }
 }
 
