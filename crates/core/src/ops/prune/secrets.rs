@@ -177,7 +177,7 @@ fn find_strings(
             bytes: &bytes,
             finds: line.finds,
         };
-        searched.add_strings(session, &mut strings);
+        strings.append(&mut searched.find_strings(session));
     }
     Ok(strings)
 }
@@ -216,67 +216,59 @@ struct SearchedLine<'a> {
 }
 
 impl SearchedLine<'_> {
-    /// Adds the parts of the line that contain its secrets.
-    fn add_strings(&self, session: &Session, strings: &mut Vec<SecretString>) {
+    /// Returns the parts of the line that contain its secrets, with their replacements. Empty if
+    /// none of the secrets can be replaced: they are found when the session after the prune is
+    /// searched.
+    fn find_strings(&self, session: &Session) -> Vec<SecretString> {
         let Ok(root) = Raw::parse(self.bytes.trim_ascii()) else {
-            strings.extend(self.malformed_line());
-            return;
+            return self.malformed_line().into_iter().collect();
         };
-
-        let mut secrets = self.finds.planned_secrets();
-        if self.number == session.header.line {
-            // The pruned file refers to the session by its id, so a secret in it cannot be
-            // replaced. It is found when the session after the prune is searched.
-            let id = root.get("id").unwrap_or(Raw::NULL);
-            let id_range = range_of(id, self.bytes);
-            secrets.retain(|secret| !contains(&id_range, &secret.range));
-        }
+        let secrets = self.replaceable_secrets(root, session);
         if secrets.is_empty() {
-            return;
+            return Vec::new();
         }
 
-        let redacted_line = self.finds.apply_to(self.bytes);
-        let redacted_id = Raw::parse(redacted_line.trim_ascii())
-            .ok()
-            .and_then(|redacted| redacted.get_text("id"))
-            .unwrap_or_default()
-            .into_owned();
         let whole_line = LinePart {
             field: side::WHOLE_LINE.to_owned(),
             range: range_of(root, self.bytes),
         };
         if self.number == LineNo(1) && is_title_slot(root) {
-            let mut title_line = self.part_of_line(redacted_id, whole_line);
-            title_line.redacted = repad_title_line(&redacted_line);
-            strings.push(title_line);
-            return;
+            return vec![self.title_line(whole_line)];
         }
         let parts = find_parts(root, self.bytes, &secrets).unwrap_or_else(|| vec![whole_line]);
+        let id = self.redacted_id();
+        let mut strings = Vec::with_capacity(parts.len());
         for part in parts {
-            strings.push(self.part_of_line(redacted_id.clone(), part));
+            strings.push(self.redact_part(id.clone(), part));
         }
+        strings
     }
 
-    /// Returns the replacement of the whole line, which is not JSON.
-    fn malformed_line(&self) -> Option<SecretString> {
-        let redacted = self.finds.apply_to(self.bytes);
-        // A restore takes only malformed lines for one. If the secret was what made the line
-        // malformed, it stays, and is found when the session after the prune is searched.
-        if Raw::parse(redacted.trim_ascii()).is_ok() {
-            return None;
+    /// Returns the secrets of the line without those in the id of the header. The pruned file
+    /// refers to the session by this id, so it must stay.
+    fn replaceable_secrets(&self, root: Raw, session: &Session) -> Vec<PlannedSecret> {
+        let mut secrets = self.finds.planned_secrets();
+        let is_header = self.number == session.header.line;
+        if is_header {
+            let id = root.get("id").unwrap_or(Raw::NULL);
+            let id_range = range_of(id, self.bytes);
+            secrets.retain(|secret| !contains(&id_range, &secret.range));
         }
-        Some(SecretString {
-            id: Text::default(),
-            line: self.number,
-            field: side::WHOLE_LINE.to_owned(),
-            span: self.span,
-            secrets: numbers_in(&self.finds.planned_secrets(), &(0..self.bytes.len())),
-            is_malformed: true,
-            redacted,
-        })
+        secrets
     }
 
-    fn part_of_line(&self, id: Text<'static>, part: LinePart) -> SecretString {
+    /// Returns the id of the entry as the session after the prune has it, by which the pruned file
+    /// refers to the entry. Empty if there is none.
+    fn redacted_id(&self) -> Text<'static> {
+        let redacted_line = self.finds.apply_to(self.bytes);
+        let Ok(redacted) = Raw::parse(redacted_line.trim_ascii()) else {
+            return Text::default();
+        };
+        redacted.get_text("id").unwrap_or_default().into_owned()
+    }
+
+    /// Returns the replacement of a part of the line. `id` is the redacted id of the entry.
+    fn redact_part(&self, id: Text<'static>, part: LinePart) -> SecretString {
         SecretString {
             id,
             line: self.number,
@@ -289,6 +281,36 @@ impl SearchedLine<'_> {
             is_malformed: false,
             redacted: self.finds.apply_to_part(self.bytes, part.range),
         }
+    }
+
+    /// Returns the replacement of oh-my-pi's title line, which keeps its length: the agent
+    /// overwrites the line in place.
+    fn title_line(&self, whole_line: LinePart) -> SecretString {
+        SecretString {
+            redacted: repad_title_line(&self.finds.apply_to(self.bytes)),
+            ..self.redact_part(self.redacted_id(), whole_line)
+        }
+    }
+
+    /// Returns the replacement of the whole line, which is not JSON; `None` if it would be JSON
+    /// without its secrets. A restore looks for a malformed line, so it would not find that one.
+    fn malformed_line(&self) -> Option<SecretString> {
+        let redacted = self.finds.apply_to(self.bytes);
+        let is_still_malformed = Raw::parse(redacted.trim_ascii()).is_err();
+        if !is_still_malformed {
+            return None;
+        }
+        let whole_range = 0..self.bytes.len();
+        Some(SecretString {
+            // No id can be read from the line: it is found by its number.
+            id: Text::default(),
+            line: self.number,
+            field: side::WHOLE_LINE.to_owned(),
+            span: self.span,
+            secrets: numbers_in(&self.finds.planned_secrets(), &whole_range),
+            is_malformed: true,
+            redacted,
+        })
     }
 }
 

@@ -128,16 +128,24 @@ impl<'a> RestoredLines<'a> {
     ///
     /// Operations must be undone from the newest to the oldest.
     pub fn undo_operation(&mut self, records: &'a [PrunedRecord]) -> io::Result<Vec<Fate>> {
-        // Entries before values, because a value may be in an entry that is put back. None of them
-        // is put back behind the mark, which was appended last.
-        let entry_fates = self.put_entries_back(records)?;
-        let mark_fate = self.undo_mark(records, &entry_fates)?;
+        // Entries before values, because a value may be in an entry that is put back. Entries before
+        // the mark, because it stays if none of them has a place.
+        let mut fates_by_index = self.put_entries_back(records)?;
+        if let Some(mark_index) = records.iter().position(PrunedRecord::is_mark) {
+            let mark_fate = if are_all_entries_lost(records, &fates_by_index) {
+                Fate::Lost
+            } else {
+                self.remove_mark(&records[mark_index])?
+            };
+            fates_by_index.insert(mark_index, mark_fate);
+        }
 
         let mut fates = Vec::with_capacity(records.len());
         for (index, record) in records.iter().enumerate() {
             let fate = match &record.kind {
-                RecordKind::Mark => mark_fate,
-                RecordKind::Entry { .. } => entry_fates.get(&index).copied().unwrap_or(Fate::Lost),
+                RecordKind::Mark | RecordKind::Entry { .. } => {
+                    fates_by_index.get(&index).copied().unwrap_or(Fate::Lost)
+                }
                 RecordKind::Value {
                     field, placeholder, ..
                 } => self.put_value_back(record, field, placeholder)?,
@@ -151,56 +159,41 @@ impl<'a> RestoredLines<'a> {
         Ok(fates)
     }
 
-    /// Undoes the mark of an operation: a prune appends one if the agents would otherwise take
-    /// another entry for the leaf. If all removed entries are lost, the mark is still necessary,
-    /// and stays.
-    ///
-    /// `entry_fates` has the fates of the entries that are not lost.
-    fn undo_mark(
-        &mut self,
-        records: &[PrunedRecord],
-        entry_fates: &HashMap<usize, Fate>,
-    ) -> io::Result<Fate> {
-        let Some(mark) = records.iter().find(|record| record.is_mark()) else {
-            return Ok(Fate::Lost); // No record gets this fate.
-        };
-        let has_entries = records
-            .iter()
-            .any(|record| matches!(record.kind, RecordKind::Entry { .. }));
-        let is_still_necessary = has_entries && entry_fates.is_empty();
-        if is_still_necessary {
-            return Ok(Fate::Lost);
-        }
-        self.remove_mark(mark)
-    }
-
-    /// Removes the last line, if it is the mark of this record.
+    /// Removes the mark of an operation, which must be the last line, and returns its fate. A mark
+    /// is an entry that a prune appends if the agents would otherwise take another one for the leaf.
     ///
     /// If entries were appended after the mark, it stays, because they may refer to it. This counts
     /// as restored, too, and so does a session without the mark.
-    fn remove_mark(&mut self, record: &PrunedRecord) -> io::Result<Fate> {
+    fn remove_mark(&mut self, mark: &PrunedRecord) -> io::Result<Fate> {
         let Some(&last_line) = self.lines.last() else {
             return Ok(Fate::Lost);
         };
-        let mark_span = record.spans.payload;
-        // If a later prune changed the parent in the mark, its value is in `edits` by now, and the
-        // length may differ. Otherwise a line of another length is not read.
-        let may_be_mark =
-            last_line.span.len == mark_span.len || self.edits.contains_key(&last_line.key());
-        let is_mark = may_be_mark
-            && self.read_current_line(last_line)? == self.pruned.read_range(mark_span.range())?;
-        if is_mark {
-            self.lines.pop();
-            self.edits.remove(&last_line.key());
-            // For a mark, this is whether the line before it had a newline. If not, the prune
-            // added one.
-            if !record.has_newline
-                && let Some(line_before) = self.lines.last_mut()
-            {
-                line_before.has_newline = false;
-            }
+        if !self.is_line_of_mark(last_line, mark)? {
+            return Ok(Fate::Restored);
+        }
+
+        self.lines.pop();
+        self.edits.remove(&last_line.key());
+        // In the record of a mark, `has_newline` is about the line before the mark. If that line
+        // had no newline, the prune has added one, which is removed here.
+        if !mark.has_newline
+            && let Some(line_before) = self.lines.last_mut()
+        {
+            line_before.has_newline = false;
         }
         Ok(Fate::Restored)
+    }
+
+    /// Whether a line, with the values that were put back in it so far, is the mark of this record.
+    fn is_line_of_mark(&self, line: RestoredLine, mark: &PrunedRecord) -> io::Result<bool> {
+        let mark_span = mark.spans.payload;
+        // Most lines are ruled out by their lengths, without being read. A line with edits has
+        // another length by now.
+        let has_edits = self.edits.contains_key(&line.key());
+        if line.span.len != mark_span.len && !has_edits {
+            return Ok(false);
+        }
+        Ok(self.read_current_line(line)? == self.pruned.read_range(mark_span.range())?)
     }
 
     /// Puts back the removed entries of an operation, each behind its anchor: the last line before
@@ -213,50 +206,69 @@ impl<'a> RestoredLines<'a> {
         records: &'a [PrunedRecord],
     ) -> io::Result<HashMap<usize, Fate>> {
         let mut fates = HashMap::default();
+        let removed = self.collect_removed_entries(records)?;
+        for present in &removed.present {
+            fates.insert(present.index, Fate::Present);
+        }
+        for index in self.insert_entries(removed) {
+            fates.insert(index, Fate::Restored);
+        }
+        Ok(fates)
+    }
+
+    /// Returns the entries that an operation removed, separated by whether the session contains
+    /// them already, as after an earlier restore that was killed.
+    fn collect_removed_entries(
+        &self,
+        records: &'a [PrunedRecord],
+    ) -> io::Result<RemovedEntries<'a>> {
         let mut removed = RemovedEntries::default();
         for (index, record) in records.iter().enumerate() {
             let RecordKind::Entry { after, distance } = &record.kind else {
                 continue;
             };
-            // The session may contain the entry already, if an earlier restore was killed.
+            let entry = RemovedEntry {
+                record,
+                index,
+                distance: *distance as usize,
+            };
             if self.session_contains(record)? {
-                fates.insert(index, Fate::Present);
-                removed.present_ids.insert(&record.id);
+                removed.present.push(entry);
                 continue;
             }
             let anchor = match after {
                 Some(id) => Anchor::Entry(id.clone()),
                 None => Anchor::Header,
             };
-            let entries = removed.behind.entry(anchor).or_default();
-            entries.push_back(RemovedEntry {
-                record,
-                index,
-                distance: *distance as usize,
-            });
+            let behind_anchor = removed.behind.entry(anchor).or_default();
+            behind_anchor.push_back(entry);
         }
-
-        if !removed.behind.is_empty() {
-            for index in self.insert_entries(removed) {
-                fates.insert(index, Fate::Restored);
-            }
-        }
-        Ok(fates)
+        Ok(removed)
     }
 
     /// Inserts the lines of removed entries behind their anchors. Entries whose anchor is missing
     /// are not inserted.
     ///
     /// Returns the indexes of the records of the inserted entries.
-    fn insert_entries(&mut self, mut removed: RemovedEntries<'a>) -> Vec<usize> {
+    fn insert_entries(&mut self, removed: RemovedEntries<'a>) -> Vec<usize> {
+        if removed.behind.is_empty() {
+            return Vec::new();
+        }
+        let present_ids = removed.present_ids();
+        let mut removed_behind = removed.behind;
         let mut merger = LineMerger::with_capacity(self.lines.len());
-        for line in std::mem::take(&mut self.lines) {
+        for &line in &self.lines {
             match self.find_anchor(line) {
-                Some(anchor) if !removed.is_present(&anchor) => {
-                    let behind = removed.behind.remove(&anchor).unwrap_or_default();
+                // An entry that was removed, too, is no anchor, even if it is present. If `x` and
+                // then `y` were removed behind `a`, `y` belongs behind `x`.
+                Some(Anchor::Entry(id)) if present_ids.contains(&id) => {
+                    merger.push_other_line(line);
+                }
+                Some(anchor) => {
+                    let behind = removed_behind.remove(&anchor).unwrap_or_default();
                     merger.push_anchor(line, behind);
                 }
-                _ => merger.push_other_line(line),
+                None => merger.push_other_line(line),
             }
         }
         let merged = merger.finish();
@@ -330,6 +342,16 @@ impl<'a> RestoredLines<'a> {
             None => self.reader.read_stored(line.span),
         }
     }
+}
+
+/// Whether an operation removed entries, and none of them is in the session or was put back. The
+/// mark of the operation is then still necessary. `entry_fates` has the fates of the entries that
+/// are not lost.
+fn are_all_entries_lost(records: &[PrunedRecord], entry_fates: &HashMap<usize, Fate>) -> bool {
+    let has_entries = records
+        .iter()
+        .any(|record| matches!(record.kind, RecordKind::Entry { .. }));
+    has_entries && entry_fates.is_empty()
 }
 
 /// Returns the paths of all values that any operation pruned, such as `message.content[1]`, by the

@@ -29,18 +29,14 @@ pub(super) struct RemovedEntry<'a> {
 pub(super) struct RemovedEntries<'a> {
     /// The entries to put back, by anchor, in file order.
     pub behind: HashMap<Anchor, VecDeque<RemovedEntry<'a>>>,
-    /// The ids of the entries that the session contains already.
-    pub present_ids: HashSet<&'a Text<'static>>,
+    /// The entries that the session contains already.
+    pub present: Vec<RemovedEntry<'a>>,
 }
 
-impl RemovedEntries<'_> {
-    /// Whether a line is a removed entry that the session contains already. It is not an anchor: if
-    /// `x` and then `y` were removed behind `a`, and `x` is present, `y` belongs behind `x`.
-    pub fn is_present(&self, line: &Anchor) -> bool {
-        match line {
-            Anchor::Header => false,
-            Anchor::Entry(id) => self.present_ids.contains(id),
-        }
+impl<'a> RemovedEntries<'a> {
+    /// Returns the ids of the entries that the session contains already.
+    pub fn present_ids(&self) -> HashSet<&'a Text<'static>> {
+        self.present.iter().map(|entry| &entry.record.id).collect()
     }
 }
 
@@ -93,18 +89,23 @@ impl<'a> LineMerger<'a> {
         self.pending = removed;
     }
 
-    /// Adds the next line of the session, which is not an anchor: entries that were before it are
-    /// inserted first.
+    /// Adds the next line of the session, which is not an anchor. Removed entries that belong above
+    /// it are inserted first.
     pub fn push_other_line(&mut self, line: RestoredLine<'a>) {
-        while let Some(entry) = self.pending.front() {
-            // 1 for the line directly behind the anchor.
-            let distance_of_next_line = self.lines.len() - self.anchor_index;
-            if entry.distance > distance_of_next_line {
-                break;
-            }
+        while self.is_pending_before_next_line() {
             self.insert_next_pending();
         }
         self.lines.push(line);
+    }
+
+    /// Whether an entry is pending whose place is that of the next line, or above it.
+    fn is_pending_before_next_line(&self) -> bool {
+        let Some(entry) = self.pending.front() else {
+            return false;
+        };
+        // Both distances are from the anchor: 1 for the line directly behind it.
+        let distance_of_next_line = self.lines.len() - self.anchor_index;
+        entry.distance <= distance_of_next_line
     }
 
     /// Returns the merged lines. Entries that are still pending come last.

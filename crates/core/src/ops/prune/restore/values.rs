@@ -80,8 +80,10 @@ impl<'a> RestoredLines<'a> {
         Ok(Fate::Lost)
     }
 
-    /// Compares the value at the path `field` of a line with the placeholder of a record, and with
-    /// the payload that the placeholder has replaced.
+    /// Compares the current value at the path `field` of a line with the placeholder of a record,
+    /// and with the payload that the placeholder has replaced.
+    ///
+    /// The current value may be what a later operation pruned: that one was undone before this.
     fn compare_in_line(
         &self,
         line: RestoredLine,
@@ -89,20 +91,18 @@ impl<'a> RestoredLines<'a> {
         field: &str,
         placeholder: Raw,
     ) -> io::Result<ComparedValue> {
-        // A later operation may have pruned a value that contains this one, or a part of it.
+        // A later operation has pruned a value that contains this one, or a part of it.
         if self.has_nested_edit(line, field) {
             let bytes = self.read_current_line(line)?;
-            let value = find_at_path(Raw::parse(bytes.trim_ascii())?, field);
-            return match value {
-                Some(value) => self.compare_value(value, record, placeholder),
-                None => Ok(ComparedValue::Other),
-            };
+            let current_line = Raw::parse(bytes.trim_ascii())?;
+            return self.compare_at_path(current_line, record, field, placeholder);
         }
-        // A later operation may have pruned the same path. It was undone before this one, so what
-        // it put back is now the value of the line: it may be the placeholder of this operation.
+        // A later operation has pruned the same path. What was put back for it is the current
+        // value: possibly the placeholder of this operation.
         if let Some(later_payload) = self.last_payload(line, field) {
             let bytes = self.pruned.read_range(later_payload.range())?;
-            return self.compare_value(Raw::parse(bytes.trim_ascii())?, record, placeholder);
+            let current_value = Raw::parse(bytes.trim_ascii())?;
+            return self.compare_value(current_value, record, placeholder);
         }
 
         let bytes = self.read_line(line)?;
@@ -110,7 +110,18 @@ impl<'a> RestoredLines<'a> {
         if !may_be_line_of(stored_line, record) {
             return Ok(ComparedValue::Other);
         }
-        match find_at_path(stored_line, field) {
+        self.compare_at_path(stored_line, record, field, placeholder)
+    }
+
+    /// Does what [`compare_value`](Self::compare_value) does, for the value at a path of a line.
+    fn compare_at_path(
+        &self,
+        line: Raw,
+        record: &PrunedRecord,
+        field: &str,
+        placeholder: Raw,
+    ) -> io::Result<ComparedValue> {
+        match find_at_path(line, field) {
             Some(value) => self.compare_value(value, record, placeholder),
             None => Ok(ComparedValue::Other),
         }
