@@ -255,10 +255,7 @@ fn search_in_two_passes(
     redactor: &mut Redactor,
     workers: usize,
 ) -> io::Result<SearchedPart> {
-    let mut searched = SearchedPart::default();
-    search_session(source, redactor, workers, &mut |part| {
-        searched.append_part(part);
-    })?;
+    let mut searched = search_all_lines(source, redactor, workers)?;
     number_found_secrets(source, redactor, &searched.lines, workers)?;
 
     let found_values = values_to_remove_everywhere(redactor, &searched.lines);
@@ -267,8 +264,8 @@ fn search_in_two_passes(
     }
     remove_addresses_in(&found_values, &mut searched.addresses);
 
-    // All other secrets are known from the first pass, so only lines with one of these values are
-    // searched again.
+    // All other secrets are known from the first pass, so the second searches only lines with one
+    // of these values.
     redactor.search.narrow_with(found_values);
     let mut merge = LineMerge::new(searched.lines);
     search_session(source, redactor, workers, &mut |part| {
@@ -280,11 +277,26 @@ fn search_in_two_passes(
     Ok(searched)
 }
 
-/// Numbers the secrets that were found in the lines of a session, in file order.
+/// Searches a session once, and returns the results for all of its lines.
+fn search_all_lines(
+    source: &dyn ReadAt,
+    redactor: &Redactor,
+    workers: usize,
+) -> io::Result<SearchedPart> {
+    let mut searched = SearchedPart::default();
+    search_session(source, redactor, workers, &mut |part| {
+        searched.append_part(part);
+    })?;
+    Ok(searched)
+}
+
+/// Numbers the secrets that were found in `lines`, the lines of a session in file order. The number
+/// of a secret is in its placeholder, as in `[REDACTED:github-pat#1]`.
 ///
-/// A summary that pisess built has placeholders with the numbers that the rules alone give. But
-/// each value, for which `redactor` searches besides, raises the numbers of the secrets after it.
-/// So if there are both, the secrets of the rules get their numbers first, and keep them.
+/// A summary that pisess has built already has placeholders, whose numbers are those that the rules
+/// alone give. The numbers of the same secrets must not differ from these. But `redactor` may also
+/// search for values, which get numbers as well, and raise those of the secrets after them. Then
+/// the secrets of the rules are numbered first, and the values get the numbers after theirs.
 fn number_found_secrets(
     source: &dyn ReadAt,
     redactor: &mut Redactor,
@@ -296,6 +308,7 @@ fn number_found_secrets(
     if has_values && has_summary {
         number_secrets(source, redactor, workers)?;
     }
+    // A secret that has a number keeps it.
     redactor.number_secrets(lines_to_number(lines));
     Ok(())
 }
@@ -383,10 +396,7 @@ pub fn number_secrets(
 ) -> io::Result<()> {
     // A default redactor searches for no values: it applies the rules alone.
     let rules_only = Redactor::default();
-    let mut searched = SearchedPart::default();
-    search_session(source, &rules_only, workers, &mut |part| {
-        searched.append_part(part);
-    })?;
+    let searched = search_all_lines(source, &rules_only, workers)?;
     redactor.number_secrets(lines_to_number(&searched.lines));
     Ok(())
 }
