@@ -48,54 +48,58 @@ impl<'s> Ends<'s> {
     /// If there is none, returns the uppermost tool result.
     fn find_owner(&self, ix: EntryIx) -> EntryIx {
         let mut current = ix;
-        // An owner links to itself. Usually, the first link leads to it. There are two if a tool
-        // result was a root until `add_entry` gave it a parent: the results below link to that
-        // result, which now links to its new owner.
-        loop {
-            let next = self.owner_links[current.index()];
-            if next == current {
-                return current;
-            }
-            current = next;
+        // Follows the links up to the owner, which links to itself. Usually, the first link leads
+        // there. A tool result that was a root when the links were made is the owner of the results
+        // below it, until it gets a parent itself: then it links to its new owner.
+        while self.owner_links[current.index()] != current {
+            current = self.owner_links[current.index()];
         }
+        current
     }
 
-    /// Returns the entry before `ix` in the file, if the conversation ends there and nowhere else:
-    /// it is the only added entry without a child. A tool result counts as the entry that it is a
-    /// part of.
+    /// Returns the entry before `ix` in the file, if the conversation so far ends there and nowhere
+    /// else. A tool result counts as its owner, the entry that it is a part of.
     ///
     /// All entries before `ix` must have been added. `links` has the repaired parents so far.
     pub fn only_end_before(&self, ix: EntryIx, links: &LinkRepair) -> Option<EntryIx> {
         let before = ix.previous()?;
-        let owner = self.find_owner(before);
-        let has_one_end = self.ends.len() == 1;
-        let is_continued = self.has_child[owner.index()];
-        if has_one_end && !is_continued && self.is_below_end(owner, links) {
-            Some(before)
-        } else {
-            None
+        let has_other_end = self.ends.len() > 1;
+        if has_other_end {
+            return None;
         }
+        let owner = self.find_owner(before);
+        let is_continued = self.has_child[owner.index()];
+        if is_continued || !self.is_at_or_below_end(owner, links) {
+            return None;
+        }
+        Some(before)
     }
 
-    /// Whether `owner`, which is not a part of another entry, is an end or a descendant of one.
+    /// Whether an owner is an end or a descendant of one.
     ///
-    /// Usually, it is an end. But the owner of an added tool result may come later in the file. It
-    /// is no end until it is added, and then takes the place of the end above it.
-    fn is_below_end(&self, owner: EntryIx, links: &LinkRepair) -> bool {
-        let mut current = owner;
-        loop {
+    /// An owner that was added and has no child is an end. But a tool result may be before its owner
+    /// in the file. The owner is then no end yet: when it is added, it takes the place of the end
+    /// above it, as `reply c` does here.
+    ///
+    /// ```text
+    ///   in the file     user a, result b (of c), reply c
+    ///   in the tree     user a ── reply c ── result b
+    /// ```
+    fn is_at_or_below_end(&self, owner: EntryIx, links: &LinkRepair) -> bool {
+        let mut next = Some(owner);
+        while let Some(current) = next {
             if self.ends.contains(&current) {
                 return true;
             }
-            let Some(parent) = links.repaired_parent(self.session, current) else {
-                return false;
-            };
-            current = self.find_owner(parent);
+            let parent = links.repaired_parent(self.session, current);
+            next = parent.map(|parent| self.find_owner(parent));
         }
+        false
     }
 
-    /// Adds the next entry in file order, and updates the ends (the entries without a child).
-    /// `parent` is its parent after the repair, which may come later in the file.
+    /// Adds the next entry in file order, and updates the ends (the added entries that have no added
+    /// child). `parent` is its parent after the repair, which may come later in the file. A tool
+    /// result changes no end.
     pub fn add_entry(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
         let Some(parent) = parent else {
             self.add_end(ix);

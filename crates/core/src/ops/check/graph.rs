@@ -91,7 +91,8 @@ pub(super) fn check_links(
         return CheckedLinks::default();
     }
 
-    let mut graph = Graph::new(session, repair, is_active);
+    let continuations = find_continuations(session, repair);
+    let mut graph = Graph::new(session, repair, is_active, &continuations);
     // Ids first: a finding about a parent names the parent by its new id.
     graph.repair_ids();
     graph.repair_parents(repair);
@@ -133,7 +134,7 @@ struct Graph<'s> {
     links: LinkRepair,
     /// Maps the last of several entries that shared a line to the entry that becomes its child: see
     /// [`find_continuations`].
-    continuations: BTreeMap<EntryIx, EntryIx>,
+    continuations: &'s BTreeMap<EntryIx, EntryIx>,
     /// The ids of missing parents. A new id must differ from these: otherwise, the children of a
     /// missing parent would become children of the entry with the new id.
     dangling_ids: HashSet<&'s [u8]>,
@@ -141,7 +142,12 @@ struct Graph<'s> {
 
 impl<'s> Graph<'s> {
     /// Collects what the checks need. No repair is planned yet.
-    fn new(session: &'s Session, repair: &'s LineRepair, is_active: &'s [bool]) -> Graph<'s> {
+    fn new(
+        session: &'s Session,
+        repair: &'s LineRepair,
+        is_active: &'s [bool],
+        continuations: &'s BTreeMap<EntryIx, EntryIx>,
+    ) -> Graph<'s> {
         let mut trees = GrowingTrees::new(session);
         let mut original_roots = Vec::with_capacity(session.entries.len());
         for ix in session.entry_indexes() {
@@ -163,7 +169,7 @@ impl<'s> Graph<'s> {
             original_roots,
             trees,
             links: LinkRepair::default(),
-            continuations: find_continuations(session, repair),
+            continuations,
             dangling_ids,
         }
     }
@@ -352,18 +358,17 @@ impl<'s> Graph<'s> {
     }
 
     /// Where several entries shared a line, makes the entry after the line a child of the last of
-    /// them: see [`find_continuations`]. Empties `continuations`, so it must be called after
-    /// [`repair_ids`](Self::repair_ids), which reads them.
+    /// them: see [`find_continuations`]. [`repair_ids`](Self::repair_ids) has reported this.
     fn attach_continuations(&mut self) {
-        // Taken out of `self`, which the loop changes.
-        let continuations = std::mem::take(&mut self.continuations);
-        for (last, next) in continuations {
+        for (&last, &next) in self.continuations {
+            let new_parent = Position::Entry(last);
             if self.session.entry(next).parent.is_none() {
-                self.try_attach(next, Position::Entry(last));
+                // If this would close a cycle, `next` stays a root.
+                self.try_attach(next, new_parent);
             } else {
-                // `try_attach` expects a root, but migration made this entry a child of the entry
-                // before the line.
-                self.links.new_parents.insert(next, Position::Entry(last));
+                // Migration made this entry a child of the entry before the line. It is not a root,
+                // so `try_attach` cannot be used.
+                self.links.new_parents.insert(next, new_parent);
             }
         }
     }
@@ -376,21 +381,29 @@ impl<'s> Graph<'s> {
     /// a second repair would attach more orphans.
     fn attach_orphans(&mut self, mut orphans: HashMap<EntryIx, Orphan<'s>>) {
         let session = self.session;
-        // By the id of the missing parent: the new place of the last orphan that named it.
+        // By the id of a missing parent: where the last orphan with this parent was attached.
         let mut places: HashMap<Text, Position> = HashMap::default();
         let mut ends_so_far = Ends::new(session, &self.links);
         for ix in session.entry_indexes() {
             if let Some(orphan) = orphans.remove(&ix) {
-                let place_of_sibling = places.get(&orphan.missing_id).copied();
+                let sibling_place = places.get(&orphan.missing_id).copied();
                 let only_end = ends_so_far.only_end_before(ix, &self.links);
-                let candidates = certain_parents(place_of_sibling, only_end);
-                let place = self.attach_to_first(ix, &candidates);
-                self.report_orphan(orphan.finding, place);
+                let candidates = certain_parents(sibling_place, only_end);
+                let place = self.attach_orphan(ix, orphan.finding, &candidates);
                 places.insert(orphan.missing_id, place);
             }
-            // Last, because only now the parent of an orphan is final.
-            ends_so_far.add_entry(ix, self.links.repaired_parent(session, ix));
+            // After the orphan is attached, because only then its parent is final.
+            let parent = self.links.repaired_parent(session, ix);
+            ends_so_far.add_entry(ix, parent);
         }
+    }
+
+    /// Makes an orphan a child of the first candidate that would not close a cycle, and reports it.
+    /// Returns its new place: the root if there is no such candidate.
+    fn attach_orphan(&mut self, ix: EntryIx, finding: Finding, candidates: &[EntryIx]) -> Position {
+        let place = self.attach_to_first(ix, candidates);
+        self.report_orphan(finding, place);
+        place
     }
 
     /// Reports an orphan. The fix is its new parent; there is none if it stays a root.
@@ -623,15 +636,15 @@ impl<'s> Graph<'s> {
 /// 2. `only_end`, the entry before the orphan in the file, if the conversation so far ends there
 ///    and nowhere else.
 ///
-/// If the sibling stayed a root, the orphan does, too.
-fn certain_parents(place_of_sibling: Option<Position>, only_end: Option<EntryIx>) -> Vec<EntryIx> {
-    let parent_of_sibling = match place_of_sibling {
-        Some(Position::Root) => return Vec::new(),
-        Some(Position::Entry(parent)) => Some(parent),
-        None => None,
-    };
+/// If the sibling stayed a root, the orphan does, too. `sibling_place` is where the sibling is now;
+/// `None` if there is none.
+fn certain_parents(sibling_place: Option<Position>, only_end: Option<EntryIx>) -> Vec<EntryIx> {
     let mut parents = Vec::new();
-    parents.extend(parent_of_sibling);
+    match sibling_place {
+        Some(Position::Root) => return Vec::new(),
+        Some(Position::Entry(parent)) => parents.push(parent),
+        None => {} // The orphan has no sibling before it.
+    }
     parents.extend(only_end);
     parents
 }

@@ -110,6 +110,11 @@ impl MappedLine {
         repaired: 1,
         source: 1,
     };
+
+    /// Returns how much greater the number in the source is. Negative if lines were added.
+    fn offset(self) -> i64 {
+        i64::from(self.source) - i64::from(self.repaired)
+    }
 }
 
 /// A line in which no entry is recognizable, but the id of one can be read.
@@ -269,20 +274,19 @@ impl LineRepair {
         self.file.push_new_bytes(b"\n");
     }
 
-    /// Counts the next line of the repaired file, which comes from `source_line`. The line map gets
-    /// an element only where source and repaired file number their lines with another offset than
-    /// before: one for a long run of unchanged lines.
+    /// Counts the next line of the repaired file, which comes from `source_line`.
+    ///
+    /// The line map gets an element only if the numbers in both files differ by another offset than
+    /// for the line before. So a long run of unchanged lines needs one element.
     pub fn count_repaired_line(&mut self, source_line: LineNo) {
         self.repaired_lines += 1;
-        let previous = self.line_map.last().copied().unwrap_or(MappedLine::FIRST);
-        // Lines may be added and removed, so the offset has a sign.
-        let offset = i64::from(source_line.0) - i64::from(self.repaired_lines);
-        let previous_offset = i64::from(previous.source) - i64::from(previous.repaired);
-        if offset != previous_offset {
-            self.line_map.push(MappedLine {
-                repaired: self.repaired_lines,
-                source: source_line.0,
-            });
+        let mapped = MappedLine {
+            repaired: self.repaired_lines,
+            source: source_line.0,
+        };
+        let last_mapped = self.line_map.last().unwrap_or(&MappedLine::FIRST);
+        if mapped.offset() != last_mapped.offset() {
+            self.line_map.push(mapped);
         }
     }
 

@@ -32,24 +32,31 @@ pub(super) fn find_continuations(
     let mut continuations = BTreeMap::new();
     // A run has the entries of one fused line, or of several adjacent ones: `b c` in the picture.
     for run in fused.chunk_by(|one, next| next.previous() == Some(*one)) {
-        let entry_before_run = run[0].previous();
-        let last = run[run.len() - 1];
-        let next = EntryIx::new(last.index() + 1);
-        let Some(next_entry) = session.entries.get(next.index()) else {
-            continue;
-        };
-
-        let skips_run = next_entry.parent == entry_before_run;
-        // A migrated entry has a `parentId`. Cycles and missing parents are repaired by other
-        // rules.
-        let has_other_defect = next_entry.flags.contains(Flags::NO_PARENT_KEY)
-            || next_entry.flags.contains(Flags::IN_CYCLE)
-            || session.dangling_id(next).is_some();
-        if skips_run && !has_other_defect {
-            continuations.insert(last, next);
+        let before_run = run[0].previous();
+        let last_of_run = run[run.len() - 1];
+        let next = EntryIx::new(last_of_run.index() + 1);
+        if was_linked_past_run(session, next, before_run) {
+            continuations.insert(last_of_run, next);
         }
     }
     continuations
+}
+
+/// Whether migration made `next`, the entry after a run of separated entries, a child of the entry
+/// before the run: `d` and `a` in the picture above. `None` as `before_run` is the root. False if
+/// the file ends with the run.
+fn was_linked_past_run(session: &Session, next: EntryIx, before_run: Option<EntryIx>) -> bool {
+    let Some(entry) = session.entries.get(next.index()) else {
+        return false;
+    };
+    if entry.parent != before_run {
+        return false;
+    }
+    // Migration writes a `parentId`.
+    let is_migrated = !entry.flags.contains(Flags::NO_PARENT_KEY);
+    // An entry that lost its parent in one of these ways is repaired by other rules.
+    let was_cut_off = entry.flags.contains(Flags::IN_CYCLE) || session.dangling_id(next).is_some();
+    is_migrated && !was_cut_off
 }
 
 /// Maps the id of each lost entry (one whose line the repair removed) to the new parent of its

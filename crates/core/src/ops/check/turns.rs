@@ -256,24 +256,31 @@ fn find_gaps<'s>(
     let ancestry = Ancestry::from_parents(&session.entries, |ix| parents[ix.index()]);
     let late_results = find_late_results(session, separated, &ancestry);
     let direct_results = find_direct_results(session, messages, &late_results);
-    let mut late_counts: HashMap<Call, usize> = HashMap::default();
-    for late in &late_results {
-        *late_counts.entry(late.call).or_default() += 1;
-    }
+    let late_counts = count_by_call(&late_results);
 
     let mut gaps = GapList::default();
     for late in &late_results {
-        let is_answered_above = match direct_results.get(&late.call) {
-            Some(direct) => contains_ancestor(direct, late.result, &ancestry),
-            None => false,
-        };
+        // Empty for a call without direct results.
+        let direct = direct_results.get(&late.call).map(Vec::as_slice);
+        let is_answered_above =
+            contains_ancestor(direct.unwrap_or_default(), late.result, &ancestry);
         if is_answered_above {
             continue;
         }
+        // Of several late results of a call, it is not certain which is right.
         let is_certain = late_counts[&late.call] == 1;
         gaps.add_result(late, is_certain, messages, &ancestry);
     }
     gaps.gaps
+}
+
+/// Returns the number of late results of each call.
+fn count_by_call<'s>(late_results: &[LateResult<'s>]) -> HashMap<Call<'s>, usize> {
+    let mut counts = HashMap::default();
+    for late in late_results {
+        *counts.entry(late.call).or_default() += 1;
+    }
+    counts
 }
 
 /// Whether one of `entries` is above `ix`, or `ix` itself.
@@ -323,14 +330,9 @@ impl<'s> GapList<'s> {
             caller: late.call.message,
             is_certain,
         };
-        // Drawing order visits one branch after the other. So of the gaps of the group, only the
-        // last can be above this result.
-        if let Some(&index) = self.last_gaps.get(&group) {
-            let last_gap = &mut self.gaps[index];
-            if ancestry.is_ancestor_or_self(last_gap.first_message, late.result) {
-                last_gap.results.push(late.result);
-                return;
-            }
+        if let Some(gap) = self.find_gap_above(group, late.result, ancestry) {
+            gap.results.push(late.result);
+            return;
         }
 
         self.last_gaps.insert(group, self.gaps.len());
@@ -340,6 +342,24 @@ impl<'s> GapList<'s> {
             call_id: late.call.id,
             is_certain,
         });
+    }
+
+    /// Returns the gap of a group whose first message is above a result; `None` if there is none.
+    fn find_gap_above(
+        &mut self,
+        group: GapGroup,
+        result: EntryIx,
+        ancestry: &Ancestry,
+    ) -> Option<&mut Gap<'s>> {
+        // Results come in drawing order, which visits one branch after the other. So the earlier
+        // gaps of the group are on branches that the result is not on.
+        let index = *self.last_gaps.get(&group)?;
+        let last_gap = &mut self.gaps[index];
+        if ancestry.is_ancestor_or_self(last_gap.first_message, result) {
+            Some(last_gap)
+        } else {
+            None
+        }
     }
 }
 
@@ -396,18 +416,18 @@ fn find_direct_results<'s>(
 
     let mut direct_results: HashMap<Call, Vec<EntryIx>> = HashMap::default();
     for answer in all_answers(session) {
-        // Results do not count as messages here.
+        // Results do not count as messages, so this is the message with the call of a direct result.
         let Some(message) = messages.message_above(answer.result) else {
             continue;
         };
-        // The call that the result has if it is direct. If it is not, the message makes no such
-        // call, so the set lacks it.
-        let call = Call {
+        let call_if_direct = Call {
             message,
             id: answer.call_id,
         };
-        if calls_with_late_results.contains(&call) {
-            direct_results.entry(call).or_default().push(answer.result);
+        // The set does not have a call that its message does not make.
+        if calls_with_late_results.contains(&call_if_direct) {
+            let results = direct_results.entry(call_if_direct).or_default();
+            results.push(answer.result);
         }
     }
     direct_results
