@@ -228,39 +228,50 @@ pub fn find_branch_start(session: &Session, tree: &Tree, ix: EntryIx) -> Option<
 ///
 /// - entries that are not notes (labels, marks and other bookkeeping)
 /// - notes with such an entry below them
-/// - the notes at the leaf, if the next message begins a branch there: see [`NotesAtLeaf`]
+/// - the notes at the leaf, if they are a branch of their own: see [`NotesAtLeaf`]
 ///
 /// `order` has all entries, parents before their children.
 fn find_branch_parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
-    let mut is_part: Vec<bool> = session
-        .entries
-        .iter()
-        .map(|entry| !entry.kind.is_bookkeeping())
-        .collect();
-    // A part makes its parent a part. In reverse order, children come before their parents, so the
-    // result for an entry is final when it is passed on to its parent.
-    for &ix in order.iter().rev() {
-        if !is_part[ix.index()] {
-            continue;
-        }
-        if let Some(parent) = session.entry(ix).parent {
-            is_part[parent.index()] = true;
-        }
-    }
-
+    let mut is_part = find_conversation_parts(session, order);
     let at_leaf = NotesAtLeaf::find(session, |ix| is_part[ix.index()]);
-    let continues_elsewhere = match at_leaf.entry_above {
-        Some(above) => count_continuations(session, &is_part)[above.index()] > 0,
+    let are_own_branch = match at_leaf.entry_above {
+        Some(above) => has_child_among(session, above, &is_part),
         // No branch is above the notes to which they could belong.
         None => true,
     };
-    // If the conversation continues elsewhere below the same entry, the notes are another branch.
-    if continues_elsewhere {
+    if are_own_branch {
         for note in at_leaf.notes {
             is_part[note.index()] = true;
         }
     }
     is_part
+}
+
+/// Returns, by entry, whether it is not a note, or has a descendant that is not one.
+///
+/// `order` has all entries, parents before their children.
+fn find_conversation_parts(session: &Session, order: &[EntryIx]) -> Vec<bool> {
+    let mut is_part = Vec::with_capacity(session.entries.len());
+    for entry in &session.entries {
+        is_part.push(!entry.kind.is_bookkeeping());
+    }
+    // In reverse order, children come before their parents, so the result for an entry is final
+    // when it is passed on to its parent.
+    for &ix in order.iter().rev() {
+        if is_part[ix.index()]
+            && let Some(parent) = session.entry(ix).parent
+        {
+            is_part[parent.index()] = true;
+        }
+    }
+    is_part
+}
+
+/// Whether an entry has a child for which `is_part`, which is by entry, is true.
+fn has_child_among(session: &Session, parent: EntryIx, is_part: &[bool]) -> bool {
+    session
+        .entry_indexes()
+        .any(|ix| is_part[ix.index()] && session.entry(ix).parent == Some(parent))
 }
 
 /// The notes (labels, marks and other bookkeeping) at the end of the path to the leaf, after its
@@ -295,11 +306,12 @@ impl NotesAtLeaf {
     }
 }
 
-/// Returns, by entry, in how many ways the conversation continues below it: the number of its
-/// children that are parts of branches (see [`find_branch_parts`]).
+/// Returns, by entry, the number of branches that continue the conversation below it: its children
+/// that are parts of branches (see [`find_branch_parts`]).
 ///
-/// After a move back to an earlier entry, the leaf already has such children. The next message will
-/// be another one, which is counted here. For a leaf at the end of its branch, it is not counted.
+/// If the leaf has such children, the user has moved back to it. The next message will be one more
+/// child, and so begins a branch, which is counted here. If the leaf has none, the next message only
+/// continues the branch that ends there.
 fn count_continuations(session: &Session, is_part: &[bool]) -> Vec<u32> {
     let mut counts = vec![0; session.entries.len()];
     for ix in session.entry_indexes() {
@@ -309,10 +321,11 @@ fn count_continuations(session: &Session, is_part: &[bool]) -> Vec<u32> {
             counts[parent.index()] += 1;
         }
     }
-    if let Some(leaf) = session.leaf
-        && counts[leaf.index()] > 0
-    {
-        counts[leaf.index()] += 1;
+    if let Some(leaf) = session.leaf {
+        let leaf_count = &mut counts[leaf.index()];
+        if *leaf_count > 0 {
+            *leaf_count += 1;
+        }
     }
     counts
 }

@@ -258,27 +258,39 @@ fn leaf_before_jump(
     } else {
         session.entry(ix).parent.into()
     };
+    // Without a move, an entry continues from the leaf.
     if continued_from == old_leaf {
-        // Without a move, an entry continues from the leaf.
         return Ok(None);
     }
-
-    // Another program may have appended a label or a mark below the leaf of a running agent. The
-    // agent then continued from its own leaf, above the label or mark, which is not a move.
-    let Position::Entry(agent_leaf) = skip_marks_and_labels(reader, old_leaf)? else {
-        // Above labels and marks, there is only the root. Every entry is below it: no move.
-        return Ok(None);
-    };
     let Position::Entry(new_leaf) = new_leaf else {
         // The target of a `leaf` record is the root, or is not in the session: no entry to show.
         return Ok(None);
     };
-    let ancestry = ancestry.get_or_init(|| Ancestry::new(session));
-    let stays_on_branch = ancestry.is_ancestor_or_self(agent_leaf, new_leaf);
-    if stays_on_branch {
+    if continues_above_notes(reader, old_leaf, new_leaf, ancestry)? {
         return Ok(None);
     }
     Ok(Some(old_leaf))
+}
+
+/// Whether `new_leaf` is below the nearest entry at or above `old_leaf` that is neither a label nor
+/// a mark. The agent has then not moved: another program has appended the labels and marks while
+/// the agent was running, and the agent continued from its own leaf, which is above them.
+///
+/// ```text
+/// a ── label (of another program)       a is the leaf of the agent
+/// └─── b (new_leaf)                     the agent continues from it
+/// ```
+fn continues_above_notes(
+    reader: &EntryReader,
+    old_leaf: Position,
+    new_leaf: EntryIx,
+    ancestry: &OnceCell<Ancestry>,
+) -> io::Result<bool> {
+    let Position::Entry(agent_leaf) = skip_marks_and_labels(reader, old_leaf)? else {
+        return Ok(true); // Every entry is below the root.
+    };
+    let ancestry = ancestry.get_or_init(|| Ancestry::new(reader.session()));
+    Ok(ancestry.is_ancestor_or_self(agent_leaf, new_leaf))
 }
 
 /// Returns the mark of a move from one position to another, given by their ids; `None` is the root.
