@@ -50,9 +50,11 @@ pub fn convert_session(
 
     let mut converted = list_entries(reader, new.entries, new.leaf, options, id_source)?;
     let edits = find_edits(reader, session.leaf)?;
-    for entry in &mut converted.entries {
-        convert_on_write(entry, reader, target, &edits)?;
+    let mut entries = Vec::with_capacity(converted.entries.len());
+    for entry in converted.entries {
+        entries.push(converted_on_write(entry, reader, target, &edits)?);
     }
+    converted.entries = entries;
 
     // pi keeps the name in an entry. The conversion makes such an entry of each `title_change`, and
     // pi reads the last one. If that is not the current name, an entry with the name is added.
@@ -80,49 +82,65 @@ impl ListedFork {
         session: &Session,
         id_source: &mut IdSource,
     ) {
-        let mut chain = Chain::with_parent_id(session, self.leaf.take(), id_source);
+        let mut chain = Chain::with_parent_id(session, self.leaf.clone(), id_source);
+        // The new file has no entry with a name yet.
         let old_name = None;
         chain.add_entry(target.agent().new_name_entry(name, old_name));
+        // The parent of the entry after the last one, which is the entry just added.
         self.leaf = chain.parent;
-        let added = chain.change.entries.into_iter();
-        self.entries.extend(added.map(NewSessionEntry::New));
+        for added in chain.change.entries {
+            self.entries.push(NewSessionEntry::New(added));
+        }
     }
 }
 
-/// Marks a copied entry of a new session to be converted for the agent of `target` when it is
-/// written. The conversion also applies pi's edit of the entry, if `edits` has one. An entry that
-/// is not a copy is not marked: it is written for `target` already.
-fn convert_on_write(
-    new_entry: &mut NewSessionEntry,
+/// Returns a copied entry of a new session, marked to be converted for the agent of `target` when it
+/// is written. The conversion also applies pi's edit of the entry, if `edits` has one. An entry that
+/// is not a copy stays the same: it is written for `target` already.
+fn converted_on_write(
+    new_entry: NewSessionEntry,
     reader: &EntryReader,
     target: Dialect,
     edits: &HashMap<EntryIx, ContextEdit>,
-) -> io::Result<()> {
-    let session = reader.session();
-    let NewSessionEntry::Copied {
-        entry,
-        first_kept,
-        target_dialect,
-        edit,
-        ..
-    } = new_entry
-    else {
-        return Ok(());
-    };
-    let source = *entry;
-    *target_dialect = Some(target);
-    *edit = edits.get(&source).copied();
-
-    let is_compaction = session.entry(source).kind == Kind::Compaction;
-    if target == Dialect::Pi && is_compaction && first_kept.is_none() {
-        // A native snapshot of oh-my-pi names the last entry that it covers, not the first one that
-        // it keeps. pi does not know such snapshots, so the first kept entry is determined here.
-        let kept = reader.with_entry(source, |line| {
-            native::first_kept_entry(session, source, line)
-        })?;
-        *first_kept = kept.map(|kept| session.id(kept).into_owned());
+) -> io::Result<NewSessionEntry> {
+    match new_entry {
+        NewSessionEntry::New(_) => Ok(new_entry),
+        NewSessionEntry::Copied {
+            entry,
+            parent,
+            mut first_kept,
+            omits_thinking,
+            ..
+        } => {
+            // `None` means that the copy keeps the stored id, which may be in a form that pi does
+            // not know.
+            if first_kept.is_none() && target == Dialect::Pi {
+                first_kept = first_kept_id_for_pi(reader, entry)?;
+            }
+            Ok(NewSessionEntry::Copied {
+                entry,
+                parent,
+                first_kept,
+                omits_thinking,
+                target_dialect: Some(target),
+                edit: edits.get(&entry).copied(),
+            })
+        }
     }
-    Ok(())
+}
+
+/// Returns the id of the first entry that a compaction of oh-my-pi keeps. `None` for any other
+/// entry, and if the compaction has no snapshot.
+///
+/// A native snapshot, which is the provider's own form of a summary, names the last entry that it
+/// covers, not the first one that the compaction keeps. pi does not know such snapshots.
+fn first_kept_id_for_pi(reader: &EntryReader, ix: EntryIx) -> io::Result<Option<Text<'static>>> {
+    let session = reader.session();
+    if session.entry(ix).kind != Kind::Compaction {
+        return Ok(None);
+    }
+    let kept = reader.with_entry(ix, |line| native::first_kept_entry(session, ix, line))?;
+    Ok(kept.map(|kept| session.id(kept).into_owned()))
 }
 
 /// Returns the title in the last `title_change` among the copies, which becomes the session's name

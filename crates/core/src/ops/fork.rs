@@ -295,13 +295,8 @@ fn copy_without_labels(
 ) -> io::Result<Vec<EntryCopy>> {
     let session = reader.session();
     let is_copied = |ix: EntryIx| is_wanted(ix) && !is_left_out(session.entry(ix).kind);
-    // If no entry and no ancestor of an entry is left out, every first kept entry is copied. Then
-    // no compaction has to be read.
-    let has_wanted_parent = |ix: EntryIx| session.entry(ix).parent.is_none_or(&is_wanted);
-    let leaves_out_nothing = entries
-        .iter()
-        .all(|&ix| is_copied(ix) && has_wanted_parent(ix));
-
+    // Reading the compactions takes long, and is not necessary if all that they keep is copied.
+    let copies_all_ancestors = are_copied_with_parents(session, entries, is_copied, &is_wanted);
     let mut copies = Vec::with_capacity(entries.len());
     let mut copied_ancestors = UpwardSearch::new(session, is_copied);
     for &ix in entries {
@@ -309,22 +304,43 @@ fn copy_without_labels(
             continue;
         }
         let new_parent = copied_ancestors.find(session.entry(ix).parent);
-        let new_first_kept = if leaves_out_nothing {
-            None
-        } else {
-            new_first_kept_id(reader, ix, is_copied)?
-        };
+        let mut new_first_kept = None;
+        if !copies_all_ancestors {
+            new_first_kept = new_first_kept_id(reader, ix, is_copied)?;
+        }
         let piece = NewSessionEntry::Copied {
             entry: ix,
             parent: parent_of_copy(session, ix, new_parent),
             first_kept: new_first_kept,
             omits_thinking: false,
+            // The copy is for the same agent, so nothing else of its line changes.
             target_dialect: None,
             edit: None,
         };
         copies.push(EntryCopy { entry: ix, piece });
     }
     Ok(copies)
+}
+
+/// Whether all `entries` are copied, and each of their parents is a wanted entry. As wanted
+/// ancestors are among the `entries`, all ancestors are then copied, too.
+fn are_copied_with_parents(
+    session: &Session,
+    entries: &[EntryIx],
+    is_copied: impl Fn(EntryIx) -> bool,
+    is_wanted: impl Fn(EntryIx) -> bool,
+) -> bool {
+    for &ix in entries {
+        if !is_copied(ix) {
+            return false;
+        }
+        if let Some(parent) = session.entry(ix).parent
+            && !is_wanted(parent)
+        {
+            return false;
+        }
+    }
+    true
 }
 
 /// Returns how the copy of `ix` refers to its parent. `new_parent` is the nearest copied ancestor
