@@ -109,8 +109,20 @@ fn find_new_lines(session: &Session, source: &dyn ReadAt) -> io::Result<Option<u
 /// # Errors
 /// If the strings no longer fit into 4 GiB. The session is then as it was before.
 fn join_new_lines(session: &mut Session, mut new_lines: Fragment) -> Result<Fragment, LoadError> {
-    // Only a fragment can be appended to, so the data of the session become one for a moment.
-    let mut whole = Fragment {
+    // Only a fragment can be appended to.
+    let mut whole = take_as_fragment(session);
+    let append_result = whole.append(&mut new_lines);
+    // Also after an error: appending then has changed nothing, and without its data, the session
+    // would be empty.
+    put_fragment_back(session, &mut whole);
+    append_result?;
+    Ok(whole)
+}
+
+/// Moves the entries of a session, and what was collected from them, to a fragment that can be
+/// appended to. The session is empty until [`put_fragment_back`] is called.
+fn take_as_fragment(session: &mut Session) -> Fragment {
+    Fragment {
         entries: take(&mut session.entries),
         arena: take(&mut session.arena),
         collected: take(&mut session.collected),
@@ -118,16 +130,14 @@ fn join_new_lines(session: &mut Session, mut new_lines: Fragment) -> Result<Frag
         line_count: session.line_count + 1,
         record_count: session.record_count,
         ..Fragment::default()
-    };
-    let append_result = whole.append(&mut new_lines);
+    }
+}
 
-    // Before any error is returned: without its data, the session would be empty. If appending
-    // failed, they are unchanged.
-    session.entries = take(&mut whole.entries);
-    session.arena = take(&mut whole.arena);
-    session.collected = take(&mut whole.collected);
-    session.line_count = whole.line_count - 1;
-    session.record_count = whole.record_count;
-    append_result?;
-    Ok(whole)
+/// Moves to a session what [`take_as_fragment`] moves to a fragment. The rest stays in the fragment.
+fn put_fragment_back(session: &mut Session, fragment: &mut Fragment) {
+    session.entries = take(&mut fragment.entries);
+    session.arena = take(&mut fragment.arena);
+    session.collected = take(&mut fragment.collected);
+    session.line_count = fragment.line_count - 1;
+    session.record_count = fragment.record_count;
 }

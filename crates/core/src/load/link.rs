@@ -427,34 +427,41 @@ fn store_draft_timestamp(session: &mut Session, ix: EntryIx) -> Slice {
 /// as dangling.
 fn cut_cycles(session: &mut Session) {
     for cycle in find_cycles(&session.entries) {
-        for ix in &cycle {
-            let entry = &mut session.entries[ix.index()];
-            entry.flags.insert_if(Flags::IN_CYCLE, true);
-            session.problems.push(Problem {
-                line: entry.line,
-                kind: FindingKind::ParentCycle,
-            });
-        }
-
-        // A cycle is listed from child to parent, from any of its entries on. The entry with the
-        // least index is the first in the file.
-        let Some(&first) = cycle.iter().min() else {
-            continue;
-        };
-        let parent = session.entries[first.index()].parent.take();
-        // Links of the draft tree format are record numbers, so they cannot be dangling ids.
-        if let Some(parent) = parent
-            && session.format != Format::Draft
-        {
-            session.dangling.push(EntryText {
-                entry: first,
-                text: session.entry(parent).id,
-            });
+        mark_cycle(session, &cycle);
+        // The entries of a cycle are not in file order. The least index is the first in the file.
+        if let Some(&first) = cycle.iter().min() {
+            cut_parent(session, first);
         }
     }
     // The links of missing parents were added first, and then the links that were cut, in the order
     // in which the cycles were found.
     session.dangling.sort_by_key(|parent_id| parent_id.entry);
+}
+
+/// Marks the entries of a cycle, and adds a problem for each.
+fn mark_cycle(session: &mut Session, cycle: &[EntryIx]) {
+    for ix in cycle {
+        let entry = &mut session.entries[ix.index()];
+        entry.flags.insert_if(Flags::IN_CYCLE, true);
+        session.problems.push(Problem {
+            line: entry.line,
+            kind: FindingKind::ParentCycle,
+        });
+    }
+}
+
+/// Makes an entry a root, and stores the id of its parent as dangling.
+fn cut_parent(session: &mut Session, ix: EntryIx) {
+    let parent = session.entries[ix.index()].parent.take();
+    // Links of the draft tree format are record numbers, so they cannot be dangling ids.
+    if let Some(parent) = parent
+        && session.format != Format::Draft
+    {
+        session.dangling.push(EntryText {
+            entry: ix,
+            text: session.entry(parent).id,
+        });
+    }
 }
 
 /// Returns the leaf: the last entry of the file that has an id. If that entry is a `leaf` record,

@@ -156,8 +156,8 @@ fn response_hash(parsed: &ParsedEntry) -> u128 {
     let Some(id) = id else {
         return EntryKey::NONE;
     };
-    // The second value takes the place of the timestamp in the hash of an entry, and is no time: so
-    // a response and an entry with the same id have different hashes.
+    // The hash of an entry is of its id and its timestamp: see `entry_key`. No timestamp is
+    // `response`, so a response never has the hash of an entry with the same id.
     hash_twice((id.as_bytes(), b"response"))
 }
 
@@ -226,13 +226,14 @@ const TITLE_UNITS: usize = 2 * ROW_UNITS;
 /// Returns the words of a message that can be a title, at most [`PREVIEW_UNITS`] UTF-16 units of
 /// them.
 fn message_title(message: &MessageFacts, blocks: &[Block]) -> Text<'static> {
-    let start = spaced_message_head(message, blocks, TITLE_UNITS);
-    let mut start = start.head_whole(TITLE_UNITS).into_string_lossy();
-    // The words of the user may be far behind the elements that an agent put before them.
-    if may_have_envelope(&start) {
-        start = spaced_message_head(message, blocks, ENVELOPE_UNITS).into_string_lossy();
+    let short_head = spaced_message_head(message, blocks, TITLE_UNITS);
+    let mut head = short_head.head_whole(TITLE_UNITS).into_string_lossy();
+    // The elements that an agent put before the words of the user (their envelope) may be long, so
+    // more of the message is read.
+    if may_have_envelope(&head) {
+        head = spaced_message_head(message, blocks, ENVELOPE_UNITS).into_string_lossy();
     }
-    let title = Text::from(title_words(&start));
+    let title = Text::from(title_words(&head));
     title.head_whole(PREVIEW_UNITS).into_owned()
 }
 

@@ -27,24 +27,19 @@ const SESSION_INFO: &[u8] = b"session_info";
 /// `session_info` entry, else in the header. Not every agent reads all of these: see
 /// [`crate::session::name`].
 pub fn read_name(head: &Preamble, source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
+    let title_line = head.title_slot.as_deref();
+    let header = &head.header.bytes;
     // A title line takes precedence over every other name, so the entries need not be searched.
-    let given_name = match head.title_slot {
-        Some(_) => None,
-        None => last_session_info(source)?,
-    };
-    let agent = if given_name.is_some() {
-        // oh-my-pi ignores such entries.
-        agent_at_start(source)
-    } else {
-        // Either agent gives the same name, so no line is read to find the right one.
-        Dialect::Pi
-    };
-    Ok(shown_name(
-        head.title_slot.as_deref(),
-        &head.header.bytes,
-        given_name.as_ref(),
-        agent,
-    ))
+    if title_line.is_none()
+        && let Some(given_name) = last_session_info(source)?
+    {
+        // oh-my-pi ignores such entries, so the name depends on the agent.
+        let agent = agent_at_start(source);
+        return Ok(shown_name(None, header, Some(&given_name), agent));
+    }
+    // Without such an entry, both agents show the same name. So no line is read to find the agent.
+    let either_agent = Dialect::Pi;
+    Ok(shown_name(title_line, header, None, either_agent))
 }
 
 /// Returns the agent to which the entries in the first [`NAME_LINE`] bytes belong; pi if they do
@@ -165,8 +160,8 @@ fn last_session_info(source: &dyn ReadAt) -> io::Result<Option<Text<'static>>> {
     }
 }
 
-/// Returns the name in the last `session_info` entry that has its word in `step`, which are the
-/// bytes of the source from `step_start` on. Each line with the word is parsed once.
+/// Returns the name in the last `session_info` entry that has its word in `step`. These are the
+/// bytes of the source from `step_start` on. `finder` finds the word.
 fn find_name_in_step(
     source: &dyn ReadAt,
     step_start: u64,
@@ -179,10 +174,10 @@ fn find_name_in_step(
         if let Some(name) = line.name {
             return Ok(Some(name));
         }
-        // The line does not name the session, so other words in it are skipped. If it begins before
-        // this step, nothing of the step is left to search.
-        let line_start = line.start.saturating_sub(step_start) as usize;
-        unsearched = &unsearched[..line_start.min(word_start)];
+        // The line only mentions the word, perhaps several times, so the search goes on before the
+        // line. If it begins before the step, nothing of the step is left.
+        let line_start_in_step = line.start.saturating_sub(step_start) as usize;
+        unsearched = &step[..line_start_in_step];
     }
     Ok(None)
 }

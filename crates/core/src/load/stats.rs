@@ -197,13 +197,14 @@ pub fn mark_failed_calls(session: &mut Session) {
         return;
     }
 
-    // The ids are in the session, so the calls are taken out of it while they are changed.
-    let mut calls = std::mem::take(&mut session.collected.counted_calls);
-    for call in &mut calls {
+    // The fields are borrowed one by one: the ids are read from the arena while the calls change.
+    let Session {
+        collected, arena, ..
+    } = session;
+    for call in &mut collected.counted_calls {
         // A call that names no file has an empty id, which is not in the set.
-        call.has_failed = failed_ids.contains(session.bytes(call.id));
+        call.has_failed = failed_ids.contains(&arena[call.id.range()]);
     }
-    session.collected.counted_calls = calls;
 }
 
 /// Returns the ids of the calls that failed, according to their results.

@@ -104,24 +104,28 @@ impl<'o> StreamLoader<'o> {
         if self.incomplete_line.is_empty() {
             return Ok(lines);
         }
-        let end = memchr(b'\n', lines).map_or(lines.len(), |newline| newline + 1);
-        let (line_end, other_lines) = lines.split_at(end);
+        let first_len = memchr(b'\n', lines).map_or(lines.len(), |newline| newline + 1);
+        let (rest_of_line, other_lines) = lines.split_at(first_len);
         let mut line = std::mem::take(&mut self.incomplete_line);
-        line.extend_from_slice(line_end);
+        line.extend_from_slice(rest_of_line);
         self.add_lines(&line)?;
-
-        // Its memory is used for the next such line.
-        line.clear();
-        self.incomplete_line = line;
         Ok(other_lines)
     }
 
     /// Loads whole lines, of which only the last of the session may lack its newline. The first
     /// lines must begin with the header.
     fn add_lines(&mut self, lines: &[u8]) -> Result<(), LoadError> {
-        let Some(start) = &self.start else {
-            let entry_lines = self.read_start(lines)?;
-            return self.add_lines(entry_lines);
+        let mut entry_lines = lines;
+        let start = match &self.start {
+            Some(start) => start,
+            None => {
+                let start = SessionStart::read(lines)?;
+                let header_end = start.preamble.end;
+                entry_lines = &lines[header_end as usize..];
+                self.whole = Fragment::after(&start.preamble);
+                self.offset = header_end;
+                self.start.insert(start)
+            }
         };
         let reading = ReadContext {
             options: self.options,
@@ -130,20 +134,10 @@ impl<'o> StreamLoader<'o> {
             cwd: start.preamble.header.cwd.as_ref(),
         };
         self.part
-            .read_lines(lines, self.offset, &reading, &mut self.keys);
-        self.offset += lines.len() as u64;
+            .read_lines(entry_lines, self.offset, &reading, &mut self.keys);
+        self.offset += entry_lines.len() as u64;
+        // This empties the part, whose memory is used for the next lines.
         self.whole.append(&mut self.part)
-    }
-
-    /// Reads the header from the first lines, and guesses the agent from the lines after it, which
-    /// are returned.
-    fn read_start<'b>(&mut self, lines: &'b [u8]) -> Result<&'b [u8], LoadError> {
-        let start = SessionStart::read(lines)?;
-        let header_end = start.preamble.end;
-        self.whole = Fragment::after(&start.preamble);
-        self.offset = header_end;
-        self.start = Some(start);
-        Ok(&lines[header_end as usize..])
     }
 
     /// Returns the session. Of `source`, only the length, the numbers of the original lines and the
