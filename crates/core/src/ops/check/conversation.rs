@@ -310,6 +310,20 @@ struct CallOnPath {
     needs_result: bool,
 }
 
+impl CallOnPath {
+    /// Returns a call that a message makes, and that no result has answered yet.
+    fn in_message(session: &Session, message: EntryIx) -> CallOnPath {
+        // The agents omit a message that failed or was aborted from the context. Its calls may have
+        // results, but need none.
+        let flags = session.entry(message).flags;
+        let is_omitted = flags.contains(Flags::FAILED) || flags.contains(Flags::ABORTED);
+        CallOnPath {
+            message,
+            needs_result: !is_omitted,
+        }
+    }
+}
+
 /// Returns findings for tool results on the active path without a call above, and for calls without
 /// a result below. Calls of failed and aborted messages need no result.
 fn check_tool_calls(session: &Session) -> Vec<Finding> {
@@ -321,26 +335,17 @@ fn check_tool_calls(session: &Session) -> Vec<Finding> {
     for ix in session.path(session.leaf) {
         if session.is_message(ix, Role::ToolResult) {
             let id = answered_call_id(session, ix);
-            match calls.get_mut(&id) {
-                // A call may have several results.
-                Some(call) => call.needs_result = false,
-                None => {
-                    let caller = messages_by_call.get(&id).copied();
-                    findings.push(result_without_call(session, ix, &id, caller));
-                }
+            // A call stays in the map after its result, because it may have several.
+            if let Some(call) = calls.get_mut(&id) {
+                call.needs_result = false;
+            } else {
+                let caller = messages_by_call.get(&id).copied();
+                findings.push(result_without_call(session, ix, &id, caller));
             }
         }
-
-        // The agents omit such a message from the context. Its calls may have results, but need
-        // none.
-        let flags = session.entry(ix).flags;
-        let is_omitted = flags.contains(Flags::FAILED) || flags.contains(Flags::ABORTED);
         for call in session.collected.tool_calls_of(ix) {
-            let call_on_path = CallOnPath {
-                message: ix,
-                needs_result: !is_omitted,
-            };
-            calls.insert(session.text(call.id), call_on_path);
+            let id = session.text(call.id);
+            calls.insert(id, CallOnPath::in_message(session, ix));
         }
     }
     findings.append(&mut calls_without_result(session, &calls));

@@ -174,10 +174,10 @@ fn find_missing_in_usage(usage: Raw) -> Option<String> {
     }
     let members = MemberSet::from_object(usage);
     let has_field = |name: &str| has_member(members, name);
-    let cost = usage.get("cost");
-    let find_inside = |field_type| match (field_type, cost) {
-        // The only object in the table is the cost.
-        (FieldType::Object, Some(cost)) => find_missing_in_cost(cost),
+    // Called only for a field that exists. `None`: nothing is missing inside it.
+    let find_inside = |field_type| match field_type {
+        // The only object in the table of a usage is the cost.
+        FieldType::Object => find_missing_in_cost(usage.get("cost")?),
         _ => None,
     };
     find_first_missing(USAGE, has_field, find_inside)

@@ -150,31 +150,52 @@ fn load_with_repaired_lines(
         ..options.clone()
     };
     match load(source, &first_options) {
-        Ok(session) => {
-            let mut repair = lines::repair_lines(source, Some(&session), None)?;
-            if !repair.repeated_lines.is_empty() {
-                repair.leaf_id = session.leaf.map(|leaf| session.id(leaf).into_owned());
-            }
-            if repair.file.is_unchanged(source) {
-                return Ok((repair, session));
-            }
-            // Dropped before the repaired file is loaded, which needs the memory.
-            drop(session);
-            let repaired_session = load(&repair.file.with_source(source), options)?;
-            Ok((repair, repaired_session))
-        }
-        Err(first_error) => {
-            let mut new_header = None;
-            if may_lack_header(&first_error) {
-                new_header = header::find_header(source, location)?;
-            }
-            let repair = lines::repair_lines(source, None, new_header)?;
-            match load(&repair.file.with_source(source), options) {
-                Ok(repaired_session) => Ok((repair, repaired_session)),
-                // The error of the original file describes the file better.
-                Err(_) => Err(first_error),
-            }
-        }
+        Ok(session) => repair_loaded(source, session, options),
+        Err(error) => repair_not_loaded(source, error, options, location),
+    }
+}
+
+/// Repairs the lines of a file that was loaded as `session`. See [`load_with_repaired_lines`] for
+/// the result.
+fn repair_loaded(
+    source: &dyn ReadAt,
+    session: Session,
+    options: &LoadOptions,
+) -> Result<(LineRepair, Session), LoadError> {
+    let no_new_header = None;
+    let mut repair = lines::repair_lines(source, Some(&session), no_new_header)?;
+    if !repair.repeated_lines.is_empty() {
+        repair.leaf_id = session.leaf.map(|leaf| session.id(leaf).into_owned());
+    }
+    if repair.file.is_unchanged(source) {
+        return Ok((repair, session));
+    }
+    // Dropped before the repaired file is loaded, which needs the memory.
+    drop(session);
+    let repaired_session = load(&repair.file.with_source(source), options)?;
+    Ok((repair, repaired_session))
+}
+
+/// Repairs the lines of a file that could not be loaded because of `error`: adds a header if that
+/// may be all that the file lacks. See [`load_with_repaired_lines`] for the result.
+///
+/// # Errors
+/// If the repaired file cannot be loaded either. The error is that of the original file, because it
+/// describes the file better.
+fn repair_not_loaded(
+    source: &dyn ReadAt,
+    error: LoadError,
+    options: &LoadOptions,
+    location: &SessionLocation,
+) -> Result<(LineRepair, Session), LoadError> {
+    let mut new_header = None;
+    if may_lack_header(&error) {
+        new_header = header::find_header(source, location)?;
+    }
+    let repair = lines::repair_lines(source, None, new_header)?;
+    match load(&repair.file.with_source(source), options) {
+        Ok(repaired_session) => Ok((repair, repaired_session)),
+        Err(_) => Err(error),
     }
 }
 
@@ -229,39 +250,46 @@ impl Checkup<'_> {
         if !self.is_repairable() {
             return copy_all(self.source, out);
         }
-        let session = &self.session;
-        // The source with its lines repaired. The session was loaded from it, so the spans of the
-        // entries are offsets in it.
+        // The session was loaded from this file, so the spans of the entries are offsets in it.
         let file = self.repair.file.with_source(self.source);
-        let contentless = session
-            .entry_indexes()
-            .filter(|&ix| stops_oh_my_pi(session.entry(ix)));
-        // A set, because one entry may have several changes. It is in file order, because the parts
-        // between the entries are copied.
-        let changed_entries: BTreeSet<_> =
-            self.links.changed_entries().chain(contentless).collect();
+        let mut repaired = self.replace_changed_entries(&file)?;
+        if let Some(leaf) = self.links.new_leaf {
+            repaired.push_new_bytes(&self.mark_line(leaf));
+        }
+        copy_all(&repaired.with_source(&file), out)
+    }
 
-        // Pieces of `file`, and between them the lines of changed entries.
+    /// Returns the file with the repaired lines of all entries that change. `file` is the source
+    /// with its lines repaired.
+    fn replace_changed_entries(&self, file: &dyn ReadAt) -> io::Result<PieceTable> {
         let mut repaired = PieceTable::default();
         let mut copied_end = 0;
-        for ix in changed_entries {
-            let span = session.entry(ix).span;
+        for ix in self.changed_entries() {
+            let span = self.session.entry(ix).span;
             repaired.push_source(Span {
                 start: copied_end,
                 len: span.start - copied_end,
             });
-            repaired.push_new_bytes(&self.build_repaired_line(ix, &file)?);
+            repaired.push_new_bytes(&self.build_repaired_line(ix, file)?);
             copied_end = span.end();
         }
         repaired.push_source(Span {
             start: copied_end,
             len: file.len() - copied_end,
         });
+        Ok(repaired)
+    }
 
-        if let Some(leaf) = self.links.new_leaf {
-            repaired.push_new_bytes(&self.mark_line(leaf));
+    /// Returns the entries whose lines change: their links, or the content that oh-my-pi needs.
+    /// Each is listed once, in file order.
+    fn changed_entries(&self) -> BTreeSet<EntryIx> {
+        let mut changed: BTreeSet<EntryIx> = self.links.changed_entries().collect();
+        for ix in self.session.entry_indexes() {
+            if stops_oh_my_pi(self.session.entry(ix)) {
+                changed.insert(ix);
+            }
         }
-        copy_all(&repaired.with_source(&file), out)
+        changed
     }
 
     /// Returns the line, with its newline, of a mark: an entry that makes `leaf`, its parent, the
@@ -273,10 +301,13 @@ impl Checkup<'_> {
             .map(|from| self.links.repaired_id(session, from));
         // The mark is read after the repair, which may have given entries new ids.
         let to = self.links.repaired_id(session, leaf);
-        // Ids are derived from record numbers, and the mark will be the next record. `free_id`
-        // itself excludes the ids of all entries.
+        // The id is derived from the number of the record, so that each repair gives the same. The
+        // mark will be the next record.
         let next_record = session.record_count;
-        let id = self.links.free_id(session, next_record, |_| false);
+        // `free_id` excludes the ids of all entries.
+        let is_otherwise_taken = |_: &str| false;
+        let id = self.links.free_id(session, next_record, is_otherwise_taken);
+        // Only a mark of `undo` has these.
         let undone_ids = [];
         let mut line = new_mark(from.as_ref(), Some(&to), &undone_ids)
             .str("id", &id)
