@@ -50,24 +50,32 @@ static SECRET_RULES: LazyLock<SecretSearch> = LazyLock::new(SecretSearch::defaul
 /// quoted, nor is a word at which a text was cut off: it may be half of a secret.
 /// [`hide_secrets_of_session`] completes this.
 pub(super) fn excerpt_of_line(line: &[u8]) -> String {
-    let found = TEXT_STARTS
-        .iter()
-        .filter_map(|start| string_after(line, start))
-        .find(|text| !text.trim().is_empty());
-    let Some(text) = found else {
+    let Some(text) = find_message_text(line) else {
         return excerpt_without_text(line);
     };
-
-    let text = quote_beginning(&text);
-    if text.is_empty() {
-        return text;
+    let quoted = quote_beginning(&text);
+    if quoted.is_empty() {
+        return quoted;
     }
     let role = string_after(line, ROLE_START).unwrap_or_default();
     // Any other role may be a secret, too.
     match Role::named(role.as_bytes()).name() {
-        Some(role) => format!("{role}: {text}"),
-        None => text,
+        Some(role) => format!("{role}: {quoted}"),
+        None => quoted,
     }
+}
+
+/// Returns the text of the message in a broken line, as far as it was written: the string after the
+/// first of [`TEXT_STARTS`] that has one. `None` if there is only white space, or nothing.
+fn find_message_text(line: &[u8]) -> Option<String> {
+    for start in TEXT_STARTS {
+        if let Some(text) = string_after(line, start)
+            && !text.trim().is_empty()
+        {
+            return Some(text);
+        }
+    }
+    None
 }
 
 /// Returns the beginning of a broken line that has no text of a message. It may begin and end in
@@ -243,31 +251,30 @@ fn may_continue_secret(word: &str, rest: &str) -> bool {
 /// Returns a text without its NUL bytes, which a crash leaves in place of other bytes, and without
 /// the words beside them: each may be half of a secret, even if there is white space between.
 fn without_words_at_nuls(text: &str) -> String {
-    let mut kept = Vec::new();
-    let mut pieces = text.split('\0').peekable();
-    let mut is_first = true;
-    while let Some(mut piece) = pieces.next() {
-        if !is_first {
-            piece = without_first_word(piece.trim_start());
+    let pieces: Vec<&str> = text.split('\0').collect();
+    let last_index = pieces.len() - 1;
+    let mut whole_words = Vec::new();
+    for (index, &piece) in pieces.iter().enumerate() {
+        let mut words = piece;
+        let follows_nul = index > 0;
+        if follows_nul {
+            words = without_first_word(words.trim_start());
         }
-        if pieces.peek().is_some() {
-            piece = without_last_word(piece.trim_end());
+        let precedes_nul = index < last_index;
+        if precedes_nul {
+            words = without_last_word(words.trim_end());
         }
-        kept.push(piece);
-        is_first = false;
+        whole_words.push(words);
     }
-    kept.join(" ")
+    whole_words.join(" ")
 }
 
 /// Returns the beginning of a text, on one line and without NUL bytes. If there is more, the
-/// beginning ends with a whole word and `…`.
+/// beginning ends with a whole word and `…`. A note takes the place of a text with a secret.
 fn quote_beginning(text: &str) -> String {
-    // Of a key that was cut off, the rules find only what is certainly part of it.
-    let has_key = KEY_NAMES.iter().any(|name| text.contains(name));
-    let has_secret = |text: &str| SECRET_RULES.search_text(text).is_some();
     let quotable = without_words_at_nuls(text);
-    // Without the words at NUL bytes, a name may precede its value.
-    if has_key || has_secret(text) || has_secret(&quotable) {
+    // Both are searched: without the words at NUL bytes, a name may directly precede its value.
+    if has_secret(text) || has_secret(&quotable) {
         return SECRET_NOTE.to_owned();
     }
     let words: Vec<&str> = quotable.split_whitespace().collect();
@@ -278,6 +285,13 @@ fn quote_beginning(text: &str) -> String {
     }
     // The word that is cut may be a secret that only another line shows to be one.
     format!("{}…", without_last_word(&head.to_string()))
+}
+
+/// Whether a text contains a secret, as far as the text itself shows it.
+fn has_secret(text: &str) -> bool {
+    // Of a private key that was cut off, the rules find only what is certainly part of it.
+    let names_private_key = KEY_NAMES.iter().any(|name| text.contains(name));
+    names_private_key || SECRET_RULES.search_text(text).is_some()
 }
 
 /// Replaces each excerpt that has a secret which only another place of the session shows to be one,

@@ -192,16 +192,16 @@ impl LineRepair {
     /// removed. A blank line is kept. A line with exactly one value is checked as that value, and
     /// any other line as broken.
     fn check_line(&mut self, number: LineNo, line: &Line) {
-        let mut bytes = line.bytes;
-        let mut start = line.span.start;
-        if number.0 == 1
-            && let Some(without_mark) = bytes.strip_prefix(BYTE_ORDER_MARK)
-        {
-            self.remove_byte_order_mark(start);
-            bytes = without_mark;
-            start += BYTE_ORDER_MARK.len() as u64;
-        }
         self.note_line_end(line);
+        let mut bytes = line.bytes;
+        if number.0 == 1
+            && let Some(after_mark) = bytes.strip_prefix(BYTE_ORDER_MARK)
+        {
+            self.remove_byte_order_mark(line.span.start);
+            bytes = after_mark;
+        }
+        let mark_len = line.bytes.len() - bytes.len();
+        let start = line.span.start + mark_len as u64;
 
         let mut scanner = Scanner::new(bytes);
         let is_blank = scanner.at_end();

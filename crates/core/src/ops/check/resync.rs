@@ -132,33 +132,38 @@ impl<'l> BudgetedScan<'l> {
 
     /// Returns the range of the value that begins at `start`, if it is an entry, a header or, where
     /// one is expected, oh-my-pi's title line. `None` if it is another value, is not complete, or
-    /// is inside of another value; and if the budget is used up.
-    ///
-    /// Takes the scanned bytes from the budget. `beginning` is what comes before `start`.
+    /// is inside of another value; and if the budget is used up. `beginning` is what comes before
+    /// `start`.
     fn recover_value_at(
         &mut self,
         start: usize,
         beginning: Beginning,
         expected: Expected,
     ) -> Option<Range<usize>> {
+        let record = self.scan_object_at(start)?;
+        let end = start + record.bytes.len();
+        if self.is_inner_value_before(end) {
+            return None;
+        }
+        let is_wanted = has_id_and_parent(&record)
+            || is_entry_without_id(&record, beginning, expected)
+            || (expected.may_be_title && is_title_slot(Raw::from_checked(record.bytes)));
+        if is_wanted { Some(start..end) } else { None }
+    }
+
+    /// Scans the object that begins at `start`. `None` if there is no `{`, if the object is
+    /// incomplete or malformed, and if the budget is used up.
+    fn scan_object_at(&mut self, start: usize) -> Option<Record<'l>> {
         if self.budget == 0 || self.line.get(start) != Some(&b'{') {
             return None;
         }
         let mut scanner = Scanner::new(self.line);
         scanner.seek(start);
         let scanned = scan_record(&mut scanner, &mut Vec::new());
-        let end = scanner.pos();
-        // The bytes of an incomplete value were scanned, too, so they count.
-        self.budget = self.budget.saturating_sub(end - start);
-        let record = scanned.ok()?;
-        if self.is_inner_value_before(end) {
-            return None;
-        }
-
-        let is_wanted = has_id_and_parent(&record)
-            || is_entry_without_id(&record, beginning, expected)
-            || (expected.may_be_title && is_title_slot(Raw::from_checked(record.bytes)));
-        if is_wanted { Some(start..end) } else { None }
+        // The bytes of an incomplete object were scanned, too, so they count.
+        let scanned_len = scanner.pos() - start;
+        self.budget = self.budget.saturating_sub(scanned_len);
+        scanned.ok()
     }
 
     /// Whether a value that ends at `end` is inside of another one, as the byte after it shows.

@@ -597,18 +597,27 @@ impl<'s, 'p> ResultMoves<'s, 'p> {
     }
 
     /// Returns the entries around a gap whose parent has changed: first the results, then the
-    /// message, then the entries that followed the results.
+    /// message that they were moved above, then the entries that followed the results.
     ///
     /// `gap` must be one of the gaps that were passed to [`ResultMoves::new`].
     fn changed_entries(&self, gap: &Gap) -> Vec<EntryIx> {
-        let mut changed = gap.results.clone();
-        changed.push(gap.first_message);
+        let mut around = gap.results.clone();
+        around.push(gap.first_message);
         for result in &gap.results {
-            let children = self.children[result].iter();
-            changed.extend(children.filter(|child| !gap.results.contains(child)));
+            for &child in &self.children[result] {
+                // A result may follow another one of the gap, and is in the list already.
+                if !gap.results.contains(&child) {
+                    around.push(child);
+                }
+            }
         }
-        changed.retain(|ix| self.new_parents[ix.index()] != self.old_parents[ix.index()]);
-        changed
+        around.retain(|&ix| self.has_moved(ix));
+        around
+    }
+
+    /// Whether the parent of an entry has changed.
+    fn has_moved(&self, ix: EntryIx) -> bool {
+        self.new_parents[ix.index()] != self.old_parents[ix.index()]
     }
 
     /// Returns the text of the fix for a gap, with the new parents of the `changed` entries around
@@ -637,27 +646,31 @@ impl<'s, 'p> ResultMoves<'s, 'p> {
         format!("{results}: {}", new_links.join(", "))
     }
 
-    /// Returns the links with the new parents. If the leaf is a moved result, the conversation now
-    /// ends at another entry, which becomes the new leaf: the nearest ancestor of the leaf before
-    /// the moves that was not moved itself.
+    /// Returns `links` with the new parents and, if the moves have changed it, the new leaf.
     fn added_to(self, mut links: LinkRepair) -> LinkRepair {
         for ix in self.session.entry_indexes() {
-            let new_parent = self.new_parents[ix.index()];
-            if new_parent != self.old_parents[ix.index()] {
+            if self.has_moved(ix) {
+                let new_parent = self.new_parents[ix.index()];
                 links.new_parents.insert(ix, new_parent.into());
             }
         }
+        let new_leaf = self.leaf_after_moves();
+        if new_leaf != self.session.leaf {
+            links.new_leaf = new_leaf;
+        }
+        links
+    }
 
+    /// Returns the leaf, where the conversation ends. If the leaf was a result that has moved up,
+    /// this is now the nearest entry above its old place that has not moved up as well.
+    fn leaf_after_moves(&self) -> Option<EntryIx> {
         let mut leaf = self.session.leaf;
         while let Some(ix) = leaf
             && self.moved_results.contains(&ix)
         {
             leaf = self.old_parents[ix.index()];
         }
-        if leaf != self.session.leaf {
-            links.new_leaf = leaf;
-        }
-        links
+        leaf
     }
 }
 
