@@ -83,8 +83,9 @@ impl SessionTree {
         }
     }
 
-    /// Lets each conversation go on in the fork with the newest message, in itself or in a fork
-    /// below it. If no fork has a newer message than the session itself, it goes on in none.
+    /// Lets each conversation go on in one of its forks: the one with the newest message, in itself
+    /// or in a fork below it. If no fork has a newer message than the session itself, the
+    /// conversation goes on in none.
     fn continue_in_newest_forks(&mut self, list: &[ListedSession]) {
         // The time of the newest message in each session and in the forks below it, in milliseconds
         // since 1970.
@@ -100,9 +101,12 @@ impl SessionTree {
                 }
             }
         }
+        self.put_continuations_last();
+    }
 
-        // A continuation comes last: it is at the level of its source, so nothing else of the
-        // source can follow it.
+    /// Makes each continuation the last child of its source. It is drawn at the level of its source,
+    /// so nothing else of the source can follow it.
+    fn put_continuations_last(&mut self) {
         for (children, &continuation) in self.children.iter_mut().zip(&self.continuations) {
             if let Some(continuation) = continuation {
                 children.retain(|&child| child != continuation);

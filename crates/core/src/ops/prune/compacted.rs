@@ -22,40 +22,47 @@ use pisess_store::ReadAt;
 use std::collections::BTreeSet;
 use std::io;
 
-/// Returns, for each entry, whether it is to be removed. An entry is removed if it is above a
-/// compaction (an entry whose summary replaces its ancestors for the model), no branch needs it,
-/// and its kind may be pruned.
+/// Returns, for each entry, whether it is to be removed. An entry is removed if a compaction has
+/// replaced it by a summary, no branch needs it, and its kind may be pruned.
 pub fn find_compacted_entries(session: &Session, source: &dyn ReadAt) -> io::Result<Vec<bool>> {
     let reader = EntryReader::new(session, source);
-    let uncompacted = find_uncompacted_entries(session);
-    // A branch needs the entries from its last compaction on, and those ancestors of the compaction
-    // that the agent still reads: the kept entries, and the settings in effect.
-    let mut is_needed = uncompacted.is_uncompacted;
-    let mut is_above_compaction = vec![false; session.entries.len()];
-    for compaction in uncompacted.compactions {
-        let path = session.path(Some(compaction));
-        let ancestors = &path[..path.len() - 1];
-        for ix in ancestors {
-            is_above_compaction[ix.index()] = true;
-        }
-        for ix in session.agent().ancestors_in_use(&path, &reader)? {
-            is_needed[ix.index()] = true;
-        }
-    }
-
-    let mut is_removed = Vec::with_capacity(session.entries.len());
+    let mut is_removed = find_unused_entries(session, &reader)?;
     for ix in session.entry_indexes() {
-        let is_compacted = is_above_compaction[ix.index()] && !is_needed[ix.index()];
         let may_be_pruned = session.entry(ix).kind.schema().may_be_pruned;
-        is_removed.push(is_compacted && may_be_pruned);
+        is_removed[ix.index()] &= may_be_pruned;
     }
-
     keep_targets_of_edits(&reader, &mut is_removed)?;
     // This comes last, because which labels are kept depends on which entries stay.
     for ix in find_bookkeeping_to_keep(session, |ix| is_removed[ix.index()]) {
         is_removed[ix.index()] = false;
     }
     Ok(is_removed)
+}
+
+/// Returns, for each entry, whether it is above a compaction and no branch needs it. A branch needs
+/// the entries from its last compaction on, and those ancestors of the compaction that the agent
+/// still reads: the kept entries, and the settings in effect.
+fn find_unused_entries(session: &Session, reader: &EntryReader) -> io::Result<Vec<bool>> {
+    let uncompacted = find_uncompacted_entries(session);
+    let mut is_needed = uncompacted.is_uncompacted;
+    let mut is_above_compaction = vec![false; session.entries.len()];
+    for compaction in uncompacted.compactions {
+        let path = session.path(Some(compaction));
+        // The last entry of the path is the compaction itself.
+        let ancestors = &path[..path.len() - 1];
+        for ix in ancestors {
+            is_above_compaction[ix.index()] = true;
+        }
+        for ix in session.agent().ancestors_in_use(&path, reader)? {
+            is_needed[ix.index()] = true;
+        }
+    }
+
+    let mut is_unused = Vec::with_capacity(session.entries.len());
+    for ix in session.entry_indexes() {
+        is_unused.push(is_above_compaction[ix.index()] && !is_needed[ix.index()]);
+    }
+    Ok(is_unused)
 }
 
 /// Excludes from the removal the entries that a remaining context edit (pi's `context_edit`)

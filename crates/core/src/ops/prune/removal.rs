@@ -129,18 +129,9 @@ impl PrunePlan {
 /// result that answers no call of the nearest reply above it is removed alone.
 pub fn complete_removal(reader: &EntryReader, chosen: &[EntryIx]) -> io::Result<Vec<EntryIx>> {
     let session = reader.session();
-    let is_reply = |ix| session.is_message(ix, Role::Assistant);
-    let mut nearest_replies = UpwardSearch::new(session, is_reply);
-    let mut replies = BTreeSet::new();
-    for &ix in chosen {
-        if is_reply(ix) || session.is_message(ix, Role::ToolResult) {
-            replies.extend(nearest_replies.find(Some(ix)));
-        }
-    }
-
     let tree = Tree::new(session);
     let mut removed: BTreeSet<_> = chosen.iter().copied().collect();
-    for reply in replies {
+    for reply in find_nearest_replies(session, chosen) {
         let results_by_call = find_results_by_call(reader, &tree, reply)?;
         let results: Vec<_> = results_by_call.into_values().flatten().collect();
         // A chosen result below this reply may answer none of its calls: then the reply stays.
@@ -151,6 +142,21 @@ pub fn complete_removal(reader: &EntryReader, chosen: &[EntryIx]) -> io::Result<
         }
     }
     Ok(removed.into_iter().collect())
+}
+
+/// Returns the chosen replies, and for each chosen result the nearest reply above it, whose call it
+/// may answer.
+fn find_nearest_replies(session: &Session, chosen: &[EntryIx]) -> BTreeSet<EntryIx> {
+    let is_reply = |ix| session.is_message(ix, Role::Assistant);
+    let mut nearest_replies = UpwardSearch::new(session, is_reply);
+    let mut replies = BTreeSet::new();
+    for &ix in chosen {
+        // The search begins with the entry itself, so a reply finds itself.
+        if is_reply(ix) || session.is_message(ix, Role::ToolResult) {
+            replies.extend(nearest_replies.find(Some(ix)));
+        }
+    }
+    replies
 }
 
 /// Returns, for each entry, whether it is one of `entries`, or a context edit of one: an edit

@@ -1,6 +1,6 @@
 //! Builds the restored session from its lines, and from the values that were put back in them.
 
-use super::lines::{RestoredLine, RestoredLines};
+use super::lines::{RestoredLine, RestoredLines, ValueEdit};
 use crate::ops::patched::{Origin, PieceTable};
 use crate::ops::prune::locate_part;
 use crate::ops::prune::payload::find_at_path;
@@ -92,16 +92,8 @@ impl RestoredLines<'_> {
         };
         let bytes = self.read_line(line)?;
         let root = Raw::parse(bytes.trim_ascii())?;
-        // By path: the location of the original value. If several operations have pruned a path, it
-        // has several edits. The last belongs to the oldest operation, which has the original
-        // value.
-        let mut payload_by_field: HashMap<&str, Span> = HashMap::default();
-        for edit in edits {
-            payload_by_field.insert(edit.field, edit.payload);
-        }
-
         let mut splices = Vec::new();
-        for (field, payload) in payload_by_field {
+        for (field, payload) in original_payloads(edits) {
             if let Some(value) = find_at_path(root, field) {
                 splices.push(Splice {
                     replaced: locate_part(value.bytes(), &bytes, line.span),
@@ -112,6 +104,18 @@ impl RestoredLines<'_> {
         splices.sort_by_key(|splice| splice.replaced.start);
         Ok(splices)
     }
+}
+
+/// Returns the location of the original value in the pruned file, by the path of the value.
+///
+/// If several operations have pruned the same path, it has several edits. The last of them belongs
+/// to the oldest operation, which has moved out the original value.
+fn original_payloads<'e>(edits: &[ValueEdit<'e>]) -> HashMap<&'e str, Span> {
+    let mut payload_by_field = HashMap::default();
+    for edit in edits {
+        payload_by_field.insert(edit.field, edit.payload);
+    }
+    payload_by_field
 }
 
 /// The replacement of a value in a line by bytes of the pruned file.
