@@ -261,40 +261,38 @@ fn check_count(
     message_estimates: &mut MessageEstimates,
     reader: &EntryReader,
 ) -> io::Result<CheckedCount> {
-    if counted.is_nan() || counted <= 0.0 {
+    // A count of 0, or a negative one, is a missing count: it is not wrong.
+    let is_missing = counted.is_nan() || counted <= 0.0;
+    if is_missing {
         return Ok(CheckedCount::without_estimate(0));
     }
     let session = reader.session();
     let agent = session.agent();
     // A count from before a prune includes the pruned payloads, so it is wrong in any case.
     let is_too_old = pruned.is_some_and(|pruned| pruned.are_newer_than_count(path, session));
-    if is_too_old {
-        let messages = agent.build_context(path, reader)?.messages;
-        let estimate = message_estimates.sum(&messages, reader)?;
-        return Ok(CheckedCount::with_estimate(estimate, messages.len()));
-    }
 
     // The count is implausible if the estimate is at least this. Each estimated token has at least
     // `MIN_BYTES_PER_TOKEN` bytes, so fewer bytes than this cannot have such an estimate.
     let least_implausible = counted * IMPLAUSIBLE_RATIO;
     let least_bytes = least_implausible * MIN_BYTES_PER_TOKEN;
     let path_bytes = line_bytes(session, path.iter().copied());
-    if path_bytes < least_bytes {
+    if !is_too_old && path_bytes < least_bytes {
         return Ok(CheckedCount::without_estimate(0));
     }
 
     // A compaction leaves out most of a long path, so the context may still be short.
     let messages = agent.build_context(path, reader)?.messages;
     let context_bytes = line_bytes(session, messages.iter().map(|message| message.entry));
-    if context_bytes < least_bytes {
+    if !is_too_old && context_bytes < least_bytes {
         return Ok(CheckedCount::without_estimate(messages.len()));
     }
 
     let estimate = message_estimates.sum(&messages, reader)?;
-    if estimate < least_implausible {
-        return Ok(CheckedCount::without_estimate(messages.len()));
+    if is_too_old || estimate >= least_implausible {
+        Ok(CheckedCount::with_estimate(estimate, messages.len()))
+    } else {
+        Ok(CheckedCount::without_estimate(messages.len()))
     }
-    Ok(CheckedCount::with_estimate(estimate, messages.len()))
 }
 
 /// Returns the length in bytes of the lines of entries, as stored in the file.

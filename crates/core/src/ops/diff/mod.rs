@@ -115,21 +115,15 @@ fn find_common_ancestor(
     partners: &[Option<usize>],
     difference: &Difference,
 ) -> Option<EntryIx> {
-    // Each list is in path order.
+    // Each list of differences is in path order, so its first entry is the first on the path.
     let first_changed = difference.changed.first().map(|changed| changed.left);
     let first_only_left = difference.only_left.first().copied();
     let first_only_right = difference.only_right.first().copied();
-    let left_end = left
-        .path
-        .iter()
-        .position(|&ix| first_changed == Some(ix) || first_only_left == Some(ix))
-        .unwrap_or(left.path.len());
-    let right_end = right
-        .path
-        .iter()
-        .position(|&ix| first_only_right == Some(ix))
-        .unwrap_or(right.path.len());
+    let left_end =
+        len_before(&left.path, first_changed).min(len_before(&left.path, first_only_left));
+    let right_end = len_before(&right.path, first_only_right);
 
+    // The last entry before both ends that has its partner before them, too.
     let last_common = partners[..left_end]
         .iter()
         .rposition(|partner| partner.is_some_and(|partner| partner < right_end))?;
@@ -187,6 +181,15 @@ fn find_partners_by_id(left: &ComparedPath, right: &ComparedPath) -> Vec<Option<
     partners
 }
 
+/// Returns the number of entries of a path before `end`; of all entries if there is no `end`.
+fn len_before(path: &[EntryIx], end: Option<EntryIx>) -> usize {
+    let Some(end) = end else {
+        return path.len();
+    };
+    let index = path.iter().position(|&ix| ix == end);
+    index.unwrap_or(path.len())
+}
+
 /// Returns the partners of entries whose order is the same on both sides: any other two entries are
 /// not the same entry. As few as possible are left out. Labels and other bookkeeping keep their
 /// partners, because a fork moves them to the end.
@@ -194,22 +197,25 @@ fn find_partners_by_id(left: &ComparedPath, right: &ComparedPath) -> Vec<Option<
 /// `partners` has, for each index of the left path, the index of the partner on the right path.
 fn partners_in_order(left: &ComparedPath, partners: &[Option<usize>]) -> Vec<Option<usize>> {
     let may_move = |index: usize| left.session.entry(left.path[index]).kind.is_bookkeeping();
-    let mut compared = Vec::new();
-    for (index, partner) in partners.iter().enumerate() {
-        if let Some(partner) = *partner
+    let mut ordered = Vec::new();
+    for (index, &partner) in partners.iter().enumerate() {
+        if let Some(partner) = partner
             && !may_move(index)
         {
-            compared.push(PartneredEntry { index, partner });
+            ordered.push(PartneredEntry { index, partner });
         }
     }
-    let in_order: HashSet<usize> = longest_ascending(&compared).into_iter().collect();
 
-    let mut kept = Vec::with_capacity(partners.len());
-    for (index, &partner) in partners.iter().enumerate() {
-        let is_kept = may_move(index) || in_order.contains(&index);
-        kept.push(if is_kept { partner } else { None });
+    let mut partners_in_order = vec![None; partners.len()];
+    for index in longest_ascending(&ordered) {
+        partners_in_order[index] = partners[index];
     }
-    kept
+    for (index, &partner) in partners.iter().enumerate() {
+        if may_move(index) {
+            partners_in_order[index] = partner;
+        }
+    }
+    partners_in_order
 }
 
 /// An entry of the left path that has a partner.
@@ -222,24 +228,25 @@ struct PartneredEntry {
 
 /// Returns the left indexes of a longest subsequence of these entries whose partners ascend, from
 /// the last to the first. For example, if the partners of entries 0 to 3 are 5, 1, 2, 0: `[2, 1]`.
+///
+/// This is patience sorting: comparing all pairs of entries would take quadratic time.
 fn longest_ascending(entries: &[PartneredEntry]) -> Vec<usize> {
-    // Patience sorting, because comparing all pairs of entries would take quadratic time. The
-    // element at index `n` is the best end of a subsequence of length `n + 1`: the position of the
-    // entry with the lowest partner. These partners ascend, so a binary search finds the longest
-    // subsequence that an entry can continue.
+    // At the index `n`: the end of the best subsequence of length `n + 1` so far, as a position in
+    // `entries`. Of several, the one whose last partner is lowest is the best, because most entries
+    // can continue it. These last partners ascend, so binary search is possible.
     let mut best_ends: Vec<usize> = Vec::new();
-    // For each position, the position before it in the longest subsequence that ends there.
-    let mut predecessors: Vec<Option<usize>> = vec![None; entries.len()];
+    // By position: the position before it in the longest subsequence that ends there.
+    let mut predecessors: Vec<Option<usize>> = Vec::with_capacity(entries.len());
     for (position, entry) in entries.iter().enumerate() {
-        let continued_length =
-            best_ends.partition_point(|&end| entries[end].partner < entry.partner);
-        if continued_length > 0 {
-            predecessors[position] = Some(best_ends[continued_length - 1]);
-        }
-        if continued_length < best_ends.len() {
-            best_ends[continued_length] = position;
-        } else {
+        // The entry continues the longest of these subsequences that ends with a lower partner.
+        let continued_len = best_ends.partition_point(|&end| entries[end].partner < entry.partner);
+        let predecessor = continued_len.checked_sub(1).map(|index| best_ends[index]);
+        predecessors.push(predecessor);
+        // It is the lowest end of the length `continued_len + 1`.
+        if continued_len == best_ends.len() {
             best_ends.push(position);
+        } else {
+            best_ends[continued_len] = position;
         }
     }
 
