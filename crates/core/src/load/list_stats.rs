@@ -18,16 +18,9 @@ use pisess_json::text::{Text, join_with};
 use std::hash::BuildHasher;
 
 impl ListStats {
-    /// Adds what an entry contributes to the row of its session in a list:
-    ///
-    /// - any entry: whether its time is in `period`;
-    /// - any message: one more message, one more of the user if it is theirs, and a better title if
-    ///   it has one;
-    /// - a reply: its model;
-    /// - a message of the user or a reply, if it has `content`: the time of the last activity;
-    /// - the first of these messages of the user that has text: the question.
-    ///
-    /// `time_ms` is the entry's own time, in milliseconds since 1970.
+    /// Adds what an entry contributes to the row of its session in a list. For any entry, this is
+    /// whether its time is in `period`; for messages, see [`Self::add_message`]. `time_ms` is the
+    /// entry's own time, in milliseconds since 1970.
     pub fn add_entry(
         &mut self,
         entry: EntryIx,
@@ -41,26 +34,43 @@ impl ListStats {
         if parsed.kind != Kind::Message {
             return;
         }
-        let role = parsed.role;
         self.message_count += 1;
-        if role == Role::User {
+        if parsed.role == Role::User {
             self.user_message_count += 1;
         }
         // A damaged entry of this type may lack its message.
-        let Some(message) = &parsed.record.message else {
-            return;
-        };
+        if let Some(message) = &parsed.record.message {
+            self.add_message(entry, parsed, message);
+            self.add_activity_of_turn(parsed.role, message, time_ms, period);
+        }
+    }
 
+    /// Adds what a message shows: a better title, the model of a reply, and the question, which is
+    /// the first message of the user that has text.
+    fn add_message(&mut self, entry: EntryIx, parsed: &ParsedEntry, message: &MessageFacts) {
+        let role = parsed.role;
         self.improve_opening(role, message, parsed.blocks);
         if role == Role::Assistant {
             self.add_model(message);
         }
+        let may_be_question = role == Role::User && message.members.contains(Member::Content);
+        if may_be_question && self.question.is_none() {
+            self.question = message_question(entry, message, parsed.blocks);
+        }
+    }
+
+    /// Adds the time of the last activity, which only messages of the user and replies show. One
+    /// without `content` does not count.
+    fn add_activity_of_turn(
+        &mut self,
+        role: Role,
+        message: &MessageFacts,
+        entry_ms: Option<i64>,
+        period: Period,
+    ) {
         let is_turn = matches!(role, Role::User | Role::Assistant);
         if is_turn && message.members.contains(Member::Content) {
-            self.add_activity(message, time_ms, period);
-            if role == Role::User && self.question.is_none() {
-                self.question = message_question(entry, message, parsed.blocks);
-            }
+            self.add_activity(message, entry_ms, period);
         }
     }
 

@@ -112,18 +112,20 @@ pub fn blame_lines(text: &str, written: &[WrittenText]) -> Vec<BlamedLines> {
     for call in newest_first {
         blame.attribute_call(call);
     }
+    join_equal_sources(&blame.sources)
+}
 
-    let mut runs: Vec<BlamedLines> = Vec::new();
-    for (index, &source) in blame.sources.iter().enumerate() {
-        let number = index + 1;
-        match runs.last_mut() {
-            Some(run) if run.source == source => run.last = number,
-            _ => runs.push(BlamedLines {
-                first: number,
-                last: number,
-                source,
-            }),
-        }
+/// Returns the runs of consecutive lines with the same source, given the source of each line.
+fn join_equal_sources(sources: &[Option<usize>]) -> Vec<BlamedLines> {
+    let mut runs = Vec::new();
+    let mut lines_before = 0;
+    for run in sources.chunk_by(|one, next| one == next) {
+        runs.push(BlamedLines {
+            first: lines_before + 1,
+            last: lines_before + run.len(),
+            source: run[0],
+        });
+        lines_before += run.len();
     }
     runs
 }

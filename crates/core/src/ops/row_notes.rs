@@ -1,6 +1,7 @@
 //! What rows of a tree show besides their texts.
 
 use crate::session::Session;
+use crate::session::collected::EntryText;
 use crate::session::content::join_text;
 use crate::session::entry::{EntryIx, Flags, Kind, Role};
 use crate::session::read::entry_reader::{EntryReader, resolve_member};
@@ -33,19 +34,13 @@ pub fn find_first_kept(
         if !compactions.contains(&compaction) {
             continue;
         }
-        let id = session.text(first_kept_id.text);
-        let named = if id.is_empty() {
-            // The reader converts lines of older formats, so that they have an id.
-            resolve_member(reader, compaction, "firstKeptEntryId")?
-        } else {
-            session.find_entry(&id)
-        };
-        let Some(named) = named else {
-            // The id is not in the session: `check` reports that.
+        // Without an entry, the id is not in the session: `check` reports that.
+        let Some(named) = find_named_entry(reader, first_kept_id)? else {
             continue;
         };
-        if named == compaction || !ancestry.is_ancestor_or_self(named, compaction) {
-            // A compaction that keeps nothing names itself. An entry on another branch is a defect.
+        // A compaction that keeps nothing names itself. An entry on another branch is a defect.
+        let keeps_entries = named != compaction && ancestry.is_ancestor_or_self(named, compaction);
+        if !keeps_entries {
             continue;
         }
         if let Some(kept) = first_kept_below(session, named, compaction) {
@@ -53,6 +48,22 @@ pub fn find_first_kept(
         }
     }
     Ok(first_kept)
+}
+
+/// Returns the entry that a compaction names as the first that it keeps; `None` if it is not in the
+/// session. `first_kept_id` has the compaction, and the id as it was collected from its line.
+fn find_named_entry(
+    reader: &EntryReader,
+    first_kept_id: &EntryText,
+) -> io::Result<Option<EntryIx>> {
+    let session = reader.session();
+    let id = session.text(first_kept_id.text);
+    if !id.is_empty() {
+        return Ok(session.find_entry(&id));
+    }
+    // In version 1, the entry is named by its index. The reader converts the line, so that it has an
+    // id.
+    resolve_member(reader, first_kept_id.entry, "firstKeptEntryId")
 }
 
 /// Returns the first entry of the conversation at or after `named` on the path to a compaction,

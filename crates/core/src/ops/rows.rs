@@ -456,14 +456,11 @@ fn add_time_of_notes_at_leaf(session: &Session, extents: &mut [SubtreeExtent]) {
     let Some(&leaf) = at_leaf.notes.first() else {
         return;
     };
-    // Without a branch below the entry above them, they belong to the branch that ends there.
     let are_own_branch = match at_leaf.entry_above {
-        Some(above) => {
-            let own_count = SubtreeExtent::single_entry(session.entry(above)).entry_count;
-            extents[above.index()].entry_count > own_count
-        }
+        Some(above) => has_counted_descendants(session, extents, above),
         None => true,
     };
+    // Otherwise, they belong to the branch that ends at the entry above them.
     if !are_own_branch {
         return;
     }
@@ -473,6 +470,12 @@ fn add_time_of_notes_at_leaf(session: &Session, extents: &mut [SubtreeExtent]) {
         let extent = &mut extents[ix.index()];
         extent.newest_ms = extent.newest_ms.max(leaf_ms);
     }
+}
+
+/// Whether the extent of an entry has other entries than the entry itself. `extents` is by entry.
+fn has_counted_descendants(session: &Session, extents: &[SubtreeExtent], ix: EntryIx) -> bool {
+    let own_extent = SubtreeExtent::single_entry(session.entry(ix));
+    extents[ix.index()].entry_count > own_extent.entry_count
 }
 
 /// Returns the time of an entry in milliseconds since 1970; `None` if it does not parse.
