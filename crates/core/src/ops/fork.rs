@@ -264,10 +264,7 @@ pub(super) fn list_entries(
         return Ok(ListedFork { entries, leaf });
     }
     let session = reader.session();
-    let is_position_record =
-        |ix: EntryIx| matches!(session.entry(ix).kind, Kind::Leaf | Kind::Head);
-    let has_position_record = session.entry_indexes().any(is_position_record);
-    if session.format != Format::V3 || has_position_record {
+    if session.format != Format::V3 || has_position_records(session) {
         let whole_tree = fork_subtree(reader, Position::Root, Ancestors::Kept, options, id_source)?;
         return Ok(ListedFork {
             // A fork of a subtree always has a list.
@@ -280,6 +277,13 @@ pub(super) fn list_entries(
         entries: copies.collect(),
         leaf,
     })
+}
+
+/// Whether a session has records that set the leaf.
+fn has_position_records(session: &Session) -> bool {
+    session
+        .entry_indexes()
+        .any(|ix| matches!(session.entry(ix).kind, Kind::Leaf | Kind::Head))
 }
 
 /// Returns copies of these entries, without labels and leaf records. Each copy is a child of the

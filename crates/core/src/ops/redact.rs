@@ -472,16 +472,17 @@ impl SearchedPart {
             }
             self.line_count += count_newlines(&bytes[counted_end..line.start]);
             counted_end = line.start;
+            let number = LineNo(self.line_count + 1);
             let offset = chunk.start + line.start as u64;
-            self.add_line(&bytes[line], offset, finds);
+            self.add_line(number, offset, &bytes[line], finds);
         });
         self.line_count += count_newlines(&bytes[counted_end..]);
         collect_emails(bytes, &mut self.addresses);
     }
 
-    /// Adds a line at an offset in the file, with what was found in it. Its number is taken from
-    /// `line_count`, which must be the number of the lines before it at this time.
-    fn add_line(&mut self, line: &[u8], offset: u64, mut finds: Finds) {
+    /// Adds the line with this number at an offset in the file, with what was found in it.
+    fn add_line(&mut self, number: LineNo, offset: u64, line: &[u8], mut finds: Finds) {
+        // Many lines may be held, each with its finds.
         finds.shrink_to_fit();
         // The report needs the entry of a secret, so only a line with secrets is parsed.
         let entry = if finds.has_secrets() {
@@ -493,7 +494,7 @@ impl SearchedPart {
         let id = entry.get_text("id").map(Text::into_owned);
         self.lines.push(SearchedLine {
             place: LinePlace {
-                number: LineNo(self.line_count + 1),
+                number,
                 id: id.map(Arc::new),
             },
             span: Span {

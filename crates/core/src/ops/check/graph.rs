@@ -419,17 +419,7 @@ impl<'s> Graph<'s> {
     /// its entries; the repair cuts it there, too.
     fn repair_cycle(&mut self, ix: EntryIx) {
         let session = self.session;
-        // A cycle is the worst case if the agent runs into it on the way from the leaf to the root.
-        let root = self.original_roots[ix.index()];
-        let has_leaf_in_tree = session
-            .leaf
-            .is_some_and(|leaf| self.original_roots[leaf.index()] == root);
-
-        // Of the entry at which it cut the cycle, loading keeps the stored parent as a dangling id.
-        let stored_parent = session
-            .dangling_id(ix)
-            .and_then(|id| session.find_entry(&id));
-        let (kind, message) = if stored_parent == Some(ix) {
+        let (kind, message) = if self.is_own_parent(ix) {
             (FindingKind::SelfParent, "the entry is its own parent")
         } else {
             (FindingKind::ParentCycle, "the entry is its own ancestor")
@@ -441,11 +431,29 @@ impl<'s> Graph<'s> {
         } else {
             "the cycle is cut at its first entry".to_owned()
         };
-        self.findings.push(
-            finding_in_entry(session, ix, kind, message)
-                .worst_case_if(has_leaf_in_tree)
-                .with_fix(fix),
-        );
+        // A cycle is the worst case if the agent runs into it on the way from the leaf to the root.
+        let finding = finding_in_entry(session, ix, kind, message)
+            .worst_case_if(self.has_leaf_in_tree_of(ix))
+            .with_fix(fix);
+        self.findings.push(finding);
+    }
+
+    /// Whether an entry of a cycle is the only one of it.
+    fn is_own_parent(&self, ix: EntryIx) -> bool {
+        // Loading has taken the parent away from one entry of each cycle. It keeps the id of this
+        // parent as a dangling one.
+        match self.session.dangling_id(ix) {
+            Some(parent_id) => self.session.find_entry(&parent_id) == Some(ix),
+            None => false,
+        }
+    }
+
+    /// Whether the leaf is in the tree of an entry, before any repair.
+    fn has_leaf_in_tree_of(&self, ix: EntryIx) -> bool {
+        match self.session.leaf {
+            Some(leaf) => self.original_roots[leaf.index()] == self.original_roots[ix.index()],
+            None => false,
+        }
     }
 
     /// Makes the entry at which a cycle was cut a child of the entry before it, and returns the

@@ -75,12 +75,7 @@ pub(super) fn find_replacement_parents(
 
     let mut replacements: HashMap<Vec<u8>, Position> = HashMap::default();
     for lost in &repair.lost_entries {
-        // Entries are in the order of their lines. If the lost entry was the last one, the next
-        // index is that of no entry.
-        let next_index = session
-            .entries
-            .partition_point(|entry| entry.line.0 <= lost.lines_before);
-        let next_entry = EntryIx::new(next_index);
+        let next_entry = next_entry_after(session, lost);
         if let Some(id) = id_of_lost_entry(session, lost, next_entry, &lost_ids) {
             let parent = parent_of_lost_entry(session, lost, &replacements);
             let entry_before = Position::from(next_entry.previous());
@@ -88,6 +83,16 @@ pub(super) fn find_replacement_parents(
         }
     }
     replacements
+}
+
+/// Returns the entry that follows a lost one in the repaired file. If there is none, this is the
+/// index after the last entry.
+fn next_entry_after(session: &Session, lost: &LostEntry) -> EntryIx {
+    // Entries are in the order of their lines.
+    let index = session
+        .entries
+        .partition_point(|entry| entry.line.0 <= lost.lines_before);
+    EntryIx::new(index)
 }
 
 /// Returns the parent of a lost entry; `None` if it is unknown or missing. `replacements` has the
