@@ -17,6 +17,7 @@ use crate::session::read::header::Preamble;
 use crate::session::read::record::{
     Block, Member, ParsedEntry, Record, draft_head_name, scan_record_into,
 };
+use crate::session::search::Matches;
 use crate::session::usage::{BilledRequest, CostEstimator};
 use crate::session::{Format, Problem};
 use memchr::memchr;
@@ -305,14 +306,7 @@ impl Fragment {
     /// the draft tree format by its first link, or by its first entry of a kind that only this
     /// format has.
     fn collect_draft_link(&mut self, kind: Kind, entry: EntryIx, record: &Record) {
-        // A pop returns to an earlier entry, which becomes its parent.
-        let link = if kind == Kind::StackPop {
-            Raw::from_checked(record.bytes).get("backToIndex")
-        } else {
-            record.get(Member::Parent)
-        };
-        let parent = link.and_then(Raw::number);
-
+        let parent = draft_parent_number(kind, record);
         let has_draft_kind = matches!(kind, Kind::Head | Kind::StackSummary | Kind::StackPop);
         if has_draft_kind || parent.is_some() {
             self.is_draft = true;
@@ -488,21 +482,33 @@ impl Fragment {
         let line = Raw::from_checked(parsed.record.bytes);
         let mut matches = words.search_entry(line, parsed.kind, parsed.role);
 
-        // The agent's text is made only for words that are in none of the fields.
         if !matches.has_every_word() {
-            let agent_text = reading.agent.search_text(parsed);
-            words.mark_found(&agent_text.to_string_lossy(), &mut matches.words);
-
-            // `mark_found` may have found the last missing words. The fuzzy search also covers the
-            // label, which a later line may set, so it is made when all lines are read.
-            let has_missing_word = !matches.has_every_word();
-            if has_missing_word && reading.agent.has_fuzzy_search() {
-                let text = self.keep_text(&agent_text);
-                self.collected.fuzzy_texts.push(EntryText { entry, text });
-            }
+            self.search_agent_text(entry, parsed, reading, &mut matches);
         }
         if matches.has_any_word() {
             self.collected.search_matches.push((entry, matches));
+        }
+    }
+
+    /// Adds to `matches` the searched words that are in the text that the agent's own search covers.
+    /// This text is made only for words that are in none of the fields, because it takes long.
+    fn search_agent_text(
+        &mut self,
+        entry: EntryIx,
+        parsed: &ParsedEntry,
+        reading: &ReadContext,
+        matches: &mut Matches,
+    ) {
+        let agent_text = reading.agent.search_text(parsed);
+        let words = &reading.options.search;
+        words.mark_found(&agent_text.to_string_lossy(), &mut matches.words);
+
+        // The fuzzy search also covers the label, which a later line may set. So the text is stored,
+        // and searched when all lines are read.
+        let has_missing_word = !matches.has_every_word();
+        if has_missing_word && reading.agent.has_fuzzy_search() {
+            let text = self.keep_text(&agent_text);
+            self.collected.fuzzy_texts.push(EntryText { entry, text });
         }
     }
 
@@ -629,6 +635,18 @@ fn find_newline(bytes: &[u8], from: usize) -> Option<usize> {
         return Some(from);
     }
     memchr(b'\n', &bytes[from..]).map(|distance| from + distance)
+}
+
+/// Returns the record number by which an entry of the draft tree format names its parent. A pop, an
+/// entry that returns to an earlier one, names that entry in another member. `None` if there is no
+/// such member, or if it is not a number.
+fn draft_parent_number(kind: Kind, record: &Record) -> Option<f64> {
+    let link = if kind == Kind::StackPop {
+        Raw::from_checked(record.bytes).get("backToIndex")
+    } else {
+        record.get(Member::Parent)
+    };
+    link.and_then(Raw::number)
 }
 
 /// Returns the kind that migration gives an entry. In the draft tree format, summaries and pops

@@ -110,14 +110,15 @@ pub fn read_header(source: &dyn ReadAt) -> Result<Header, LoadError> {
 /// # Errors
 /// If the source is not a session, or cannot be read. Other defects of its lines are not errors.
 pub fn load(source: &dyn ReadAt, options: &LoadOptions) -> Result<Session, LoadError> {
-    // Declared here, so that `source` can refer to it.
-    let whole_lines;
-    let source = if options.whole_lines {
-        whole_lines = WholeLines::new(source)?;
-        &whole_lines
-    } else {
-        source
-    };
+    if options.whole_lines {
+        let whole_lines = WholeLines::new(source)?;
+        return load_all_lines(&whole_lines, options);
+    }
+    load_all_lines(source, options)
+}
+
+/// Does what [`load`] does, for all lines of the source.
+fn load_all_lines(source: &dyn ReadAt, options: &LoadOptions) -> Result<Session, LoadError> {
     // A session that is converted as it is read, such as one of another agent.
     if let Some(session) = streamed::load_streamed(source, options)? {
         return Ok(session);

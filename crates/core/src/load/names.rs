@@ -108,11 +108,7 @@ fn hint_for_unknown(name: &str, similar: &[String]) -> String {
         return format!("did you mean {}?", similar.join(" or "));
     }
     if is_reference(name) {
-        let reference = match suffix_of_head(name) {
-            Some(suffix) => format!("@{suffix}"),
-            None => name.to_owned(),
-        };
-        return format!("an entry is given after its session, as in `last {reference}`");
+        return hint_for_reference(name);
     }
     let has_several_words = name.contains(char::is_whitespace);
     let hint = if is_like_last(name) {
@@ -123,6 +119,16 @@ fn hint_for_unknown(name: &str, similar: &[String]) -> String {
         "`pisess list --all` lists all sessions; several words need quotes"
     };
     hint.to_owned()
+}
+
+/// Returns the hint for a reference to an entry where a session was expected. A reference of git is
+/// replaced by the one of pisess with the same meaning: `HEAD~2` -> `@~2`.
+fn hint_for_reference(name: &str) -> String {
+    let reference = match suffix_of_head(name) {
+        Some(suffix) => format!("@{suffix}"),
+        None => name.to_owned(),
+    };
+    format!("an entry is given after its session, as in `last {reference}`")
 }
 
 /// Whether a name looks like `last` with a suffix that pisess does not accept: the suffix of a

@@ -441,32 +441,47 @@ fn find_callers(
     separated: &[Answer],
     ancestry: &Ancestry,
 ) -> HashMap<EntryIx, EntryIx> {
-    let call_ids: HashSet<_> = separated.iter().map(|answer| answer.call_id).collect();
-    let mut callers_by_call_id: HashMap<&[u8], Vec<EntryIx>> = HashMap::default();
-    for call in &session.collected.tool_calls {
-        let id = session.bytes(call.id);
-        if call_ids.contains(id) && !is_omitted(session, call.entry) {
-            callers_by_call_id.entry(id).or_default().push(call.entry);
-        }
-    }
-
+    let callers_by_call_id = callers_by_call_id(session, separated);
     let mut caller_by_result = HashMap::default();
     for answer in separated {
         let Some(callers) = callers_by_call_id.get(answer.call_id) else {
             continue;
         };
-        let callers_above = callers
-            .iter()
-            .copied()
-            .filter(|&caller| ancestry.is_ancestor_or_self(caller, answer.result));
-        // In drawing order, an entry comes after its ancestors. So the last of several callers
-        // above the result is the nearest.
-        let nearest = callers_above.max_by_key(|&caller| ancestry.drawing_index(caller));
-        if let Some(caller) = nearest {
+        if let Some(caller) = nearest_above(callers, answer.result, ancestry) {
             caller_by_result.insert(answer.result, caller);
         }
     }
     caller_by_result
+}
+
+/// Returns, by call id, all messages that make a call with this id, on any branch. Only the calls of
+/// separated results are listed, and no messages that the agents omit from the context.
+fn callers_by_call_id<'s>(
+    session: &'s Session,
+    separated: &[Answer],
+) -> HashMap<&'s [u8], Vec<EntryIx>> {
+    let mut wanted_ids: HashSet<&[u8]> = HashSet::default();
+    for answer in separated {
+        wanted_ids.insert(answer.call_id);
+    }
+    let mut callers_by_call_id: HashMap<&[u8], Vec<EntryIx>> = HashMap::default();
+    for call in &session.collected.tool_calls {
+        let id = session.bytes(call.id);
+        if wanted_ids.contains(id) && !is_omitted(session, call.entry) {
+            callers_by_call_id.entry(id).or_default().push(call.entry);
+        }
+    }
+    callers_by_call_id
+}
+
+/// Returns the nearest of `entries` that is above an entry, or the entry itself; `None` if none is.
+fn nearest_above(entries: &[EntryIx], ix: EntryIx, ancestry: &Ancestry) -> Option<EntryIx> {
+    let above = entries
+        .iter()
+        .copied()
+        .filter(|&entry| ancestry.is_ancestor_or_self(entry, ix));
+    // In drawing order, an entry comes after its ancestors. So the last of them is the nearest.
+    above.max_by_key(|&entry| ancestry.drawing_index(entry))
 }
 
 /// Whether the agents leave a message of the model out of the context.

@@ -100,11 +100,14 @@ fn split_by_shared_words(group: Vec<usize>, words: &[Vec<Word>]) -> Vec<SharingT
     while !sharing.is_empty() {
         // Words are counted from 0, so this is the word after the shared ones.
         let next_word = word_count;
-        let mut continuing = texts_with_commonest_word(&sharing, next_word, words);
-        if continuing.len() < least_size {
-            continuing.clear();
-        }
+        let commonest = texts_with_commonest_word(&sharing, next_word, words);
+        let continuing = if commonest.len() >= least_size {
+            commonest
+        } else {
+            Vec::new()
+        };
 
+        // All others share only the words so far.
         let common_to = sharing.len();
         // The search is possible because the texts are in ascending order.
         sharing.retain(|text| continuing.binary_search(text).is_err());
