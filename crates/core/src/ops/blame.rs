@@ -211,16 +211,23 @@ impl<'t> Blame<'t> {
             }
             return;
         }
-
         // A later edit may have changed a part of the new text.
         for index in added {
-            let line = new_lines[index];
-            if !is_distinctive(line) {
-                continue;
+            if let Some(index_in_file) = self.find_only_line(new_lines[index]) {
+                self.attribute(index_in_file, source);
             }
-            if let Some(&[only_index]) = self.indexes.get(line).map(Vec::as_slice) {
-                self.attribute(only_index, source);
-            }
+        }
+    }
+
+    /// Returns the index in the file of a line, if it occurs there exactly once. Also `None` for a
+    /// line that is not distinctive.
+    fn find_only_line(&self, line: &str) -> Option<usize> {
+        if !is_distinctive(line) {
+            return None;
+        }
+        match self.indexes.get(line)?[..] {
+            [only_index] => Some(only_index),
+            _ => None,
         }
     }
 
@@ -240,11 +247,24 @@ impl<'t> Blame<'t> {
             [] => {}
         }
 
-        let starts = 0..self.lines.len();
-        let mut starts_within = starts.filter(|&start| self.begins_within_line(start, wanted));
-        let first_start = starts_within.next()?;
-        let is_only = starts_within.next().is_none();
-        if is_only { Some(first_start) } else { None }
+        self.find_only_place_within_lines(wanted)
+    }
+
+    /// Does what [`find_only_place`](Self::find_only_place) does, for lines of which the first begins
+    /// within a line of the file.
+    fn find_only_place_within_lines(&self, wanted: &[&str]) -> Option<usize> {
+        let mut only_start = None;
+        for start in 0..self.lines.len() {
+            if !self.begins_within_line(start, wanted) {
+                continue;
+            }
+            let is_second = only_start.is_some();
+            if is_second {
+                return None;
+            }
+            only_start = Some(start);
+        }
+        only_start
     }
 
     /// Returns the indexes in the file at which these lines begin, as whole lines.

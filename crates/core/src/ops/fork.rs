@@ -144,20 +144,20 @@ fn finish_fork(
     let timestamp = id_source.timestamp();
     let copied: HashSet<EntryIx> = copies.iter().map(|copy| copy.entry).collect();
     let new_leaf = session.ancestors(leaf).find(|ix| copied.contains(ix));
-    let leaf_id = new_leaf.map(|ix| session.id(ix));
-    let last_id = copies.last().map(|copy| session.id(copy.entry));
 
     // The entries to append below the new leaf.
     let mut chain = Chain::with_parent(session, new_leaf.into(), id_source);
     add_labels_of_copies(&mut chain, session, &copied);
     if let Some(name) = &options.name {
-        let entry = session
-            .agent()
-            .new_name_entry(name, session.name().as_ref());
-        chain.add_entry(entry);
+        let old_name = session.name();
+        chain.add_entry(session.agent().new_name_entry(name, old_name.as_ref()));
     }
+    // The agents continue at the last entry of the file. Compared by id, as the agents do.
+    let last_id = copies.last().map(|copy| session.id(copy.entry));
+    let leaf_id = new_leaf.map(|ix| session.id(ix));
     if chain.change.is_empty() && leaf_id != last_id {
-        chain.add_entry(new_mark(last_id.as_ref(), leaf_id.as_ref(), &[]));
+        let undone_ids = [];
+        chain.add_entry(new_mark(last_id.as_ref(), leaf_id.as_ref(), &undone_ids));
     }
 
     let mut entries: Vec<NewSessionEntry> = copies.into_iter().map(|copy| copy.piece).collect();

@@ -196,11 +196,7 @@ fn check_summaries(reader: &EntryReader, is_active: &[bool]) -> io::Result<Vec<F
         let entry = Raw::from_checked(line.trim_ascii());
 
         if lacks_summary(kind, entry) {
-            let message = match kind {
-                Kind::Compaction => "the compaction has no text",
-                _ => "the branch summary has no text",
-            };
-            let finding = finding_in_entry(session, ix, FindingKind::EmptySummary, message);
+            let finding = empty_summary_finding(session, ix);
             findings.push(finding.worst_case_if(is_active[ix.index()]));
         }
         if kind == Kind::Compaction
@@ -211,6 +207,15 @@ fn check_summaries(reader: &EntryReader, is_active: &[bool]) -> io::Result<Vec<F
         }
     }
     Ok(findings)
+}
+
+/// Returns the finding for a compaction or a branch summary that lacks its text.
+fn empty_summary_finding(session: &Session, ix: EntryIx) -> Finding {
+    let message = match session.entry(ix).kind {
+        Kind::Compaction => "the compaction has no text",
+        _ => "the branch summary has no text",
+    };
+    finding_in_entry(session, ix, FindingKind::EmptySummary, message)
 }
 
 /// Whether a compaction or branch summary lacks its text. Two kinds of them need no text: a

@@ -522,6 +522,7 @@ impl LineRepair {
     /// number 3.
     fn check_version(&mut self, located: &LocatedValue, record: &Record) {
         let header = Raw::from_checked(record.bytes);
+        // As the agents read it: 1 for a header without a version.
         let version = version_number(header);
         self.is_old_format |= version < 3.0;
         self.refers_by_number |= version < 2.0;

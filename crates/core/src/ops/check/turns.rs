@@ -424,7 +424,7 @@ fn find_direct_results<'s>(
             message,
             id: answer.call_id,
         };
-        // The set does not have a call that its message does not make.
+        // If the message does not make this call, the result is not direct, and the set lacks it.
         if calls_with_late_results.contains(&call_if_direct) {
             let results = direct_results.entry(call_if_direct).or_default();
             results.push(answer.result);
