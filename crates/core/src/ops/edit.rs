@@ -348,29 +348,45 @@ fn refuse_separation(session: &Session, separated: &SeparatedCalls, action: Edit
     let only_results = changed
         .iter()
         .all(|&ix| session.is_message(ix, Role::ToolResult));
-    let (what, hint) = match action {
-        EditAction::Omit => (
-            "be omitted without the other half of a tool call",
-            "omit them together",
-        ),
-        // The new content of a message is a text, so its calls are lost.
-        EditAction::Replace(_) if !only_results => (
-            "be replaced without losing tool calls that have results",
-            "omit them together, and append the new text",
-        ),
-        // A result with a new content is still a result. It separates a pair only if both halves
-        // were omitted, and the model would now see the result again. This is like restoring it.
-        EditAction::Replace(_) | EditAction::Undo => (
-            "be restored without the other half of a tool call",
-            "restore both together",
-        ),
-    };
+    let separation = Separation::by_action(action, only_results);
     let mut all = [changed.as_slice(), unchanged.as_slice()].concat();
     all.sort();
     Refusal::with_hint(
-        format!("{} would {what}", list_ids(session, changed)),
-        format!("{hint}: {}", list_ids(session, &all)),
+        format!("{} would {}", list_ids(session, changed), separation.effect),
+        format!("{}: {}", separation.remedy, list_ids(session, &all)),
     )
+}
+
+/// What is wrong with a change that separates calls from their results, in words.
+struct Separation {
+    /// What would happen to the changed entries, such as `be omitted without …`.
+    effect: &'static str,
+    /// What to do with all of the entries instead.
+    remedy: &'static str,
+}
+
+impl Separation {
+    /// `only_results` is whether the action changes tool results alone.
+    fn by_action(action: EditAction, only_results: bool) -> Separation {
+        match action {
+            EditAction::Omit => Separation {
+                effect: "be omitted without the other half of a tool call",
+                remedy: "omit them together",
+            },
+            // The new content of a message is a text, so its calls are lost.
+            EditAction::Replace(_) if !only_results => Separation {
+                effect: "be replaced without losing tool calls that have results",
+                remedy: "omit them together, and append the new text",
+            },
+            // A result with a new content is still a result. It separates a pair only if both
+            // halves were omitted, and the model would now see the result again. This is like
+            // restoring it.
+            EditAction::Replace(_) | EditAction::Undo => Separation {
+                effect: "be restored without the other half of a tool call",
+                remedy: "restore both together",
+            },
+        }
+    }
 }
 
 /// Returns the pairs of calls and results in the context, in the order of the results. A result

@@ -133,7 +133,11 @@ impl FileContent {
             }
         }
 
-        // The known lines may now be all lines of the file.
+        self.make_whole_if_complete();
+    }
+
+    /// If all lines of the file are among the known lines, its whole content is known from now on.
+    fn make_whole_if_complete(&mut self) {
         if let Known::Parts(parts) = &self.known
             && let Some(text) = parts.whole_text()
         {

@@ -114,27 +114,32 @@ fn replace_in_sequence(text: &str, replacements: &[TextReplacement]) -> Option<S
 /// replaced by `x`.
 fn changed_lines(old: &str, new: &str) -> Vec<RangeReplacement> {
     let signed_lines = diff_lines(old, new);
-    let is_common = |signed_line: &(DiffSign, &str)| signed_line.0 == DiffSign::Common;
-
     let mut changed = Vec::new();
     // The offset in `old` of the next run of lines, which are all common or all changed.
     let mut offset = 0;
-    for run in signed_lines.chunk_by(|one, next| is_common(one) == is_common(next)) {
+    for run in signed_lines.chunk_by(|one, next| is_common(one.0) == is_common(next.0)) {
         let mut old_len = 0;
         let mut added = String::new();
         for (sign, line) in run {
             match sign {
                 DiffSign::Added => added.push_str(line),
+                // These lines are in `old`.
                 DiffSign::Common | DiffSign::Removed => old_len += line.len(),
             }
         }
         let range = offset..offset + old_len;
         offset = range.end;
-        if !is_common(&run[0]) {
+        let (first_sign, _) = run[0];
+        if !is_common(first_sign) {
             changed.push(RangeReplacement { range, new: added });
         }
     }
     changed
+}
+
+/// Whether a line with this sign is in both texts.
+fn is_common(sign: DiffSign) -> bool {
+    sign == DiffSign::Common
 }
 
 /// The replacement of a range of a text.
