@@ -198,22 +198,20 @@ fn read_line_around(source: &dyn ReadAt, word_start: u64) -> io::Result<SessionI
     let read_start = word_start.saturating_sub(NAME_LINE);
     let read_end = source.len().min(read_start + 2 * NAME_LINE);
     let bytes = source.read_range(read_start..read_end)?;
-    let (before, from_word) = bytes.split_at((word_start - read_start) as usize);
+    let (before_word, from_word) = bytes.split_at((word_start - read_start) as usize);
 
-    let line_start = match memchr::memrchr(b'\n', before) {
-        Some(newline) => newline + 1,
-        // The line is the first of the file.
-        None if read_start == 0 => 0,
-        // The line is too long.
-        None => {
-            return Ok(SessionInfoLine {
-                start: read_start,
-                name: None,
-            });
-        }
-    };
+    let newline_before = memchr::memrchr(b'\n', before_word);
+    let is_too_long = newline_before.is_none() && read_start > 0;
+    if is_too_long {
+        return Ok(SessionInfoLine {
+            start: read_start,
+            name: None,
+        });
+    }
+    // Without a newline before it, the line is the first of the file.
+    let line_start = newline_before.map_or(0, |newline| newline + 1);
     let line_end = match memchr::memchr(b'\n', from_word) {
-        Some(newline) => before.len() + newline,
+        Some(newline) => before_word.len() + newline,
         None => bytes.len(),
     };
     Ok(SessionInfoLine {

@@ -86,7 +86,7 @@ impl ListedFork {
         // The new file has no entry with a name yet.
         let old_name = None;
         chain.add_entry(target.agent().new_name_entry(name, old_name));
-        // The parent of the entry after the last one, which is the entry just added.
+        // The next entry of the chain would be a child of the entry just added.
         self.leaf = chain.parent;
         for added in chain.change.entries {
             self.entries.push(NewSessionEntry::New(added));

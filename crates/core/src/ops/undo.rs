@@ -304,10 +304,10 @@ fn entry_before_undo(session: &Session, mark_ix: EntryIx, mark: &LeafMove) -> Op
 
     let mut first = mark_ix;
     while let Some(before) = first.previous() {
-        let is_parent = session.entry(first).parent == Some(before);
+        let is_in_chain = session.entry(first).parent == Some(before);
+        // The chain begins below the target, which may be directly before it in the file.
         let is_target = target.entry() == Some(before);
-        let is_restored = is_parent && !is_target;
-        if !is_restored {
+        if !is_in_chain || is_target {
             break;
         }
         first = before;

@@ -99,7 +99,7 @@ impl<'s> Ends<'s> {
 
     /// Adds the next entry in file order, and updates the ends (the added entries that have no added
     /// child). `parent` is its parent after the repair, which may come later in the file. A tool
-    /// result changes no end.
+    /// result with a parent changes no end.
     pub fn add_entry(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
         let Some(parent) = parent else {
             self.add_end(ix);

@@ -37,16 +37,9 @@ pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result
     // Ranges of messages.
     let message_changes = diff_ranges(&left_messages.digests, &right_messages.digests);
 
-    // The common lines around a change are taken from the left, so only the left side needs the
-    // neighbours of the changed messages.
-    let mut needed_left = HashSet::default();
-    let mut needed_right = HashSet::default();
-    for change in &message_changes {
-        needed_left.extend(left_messages.around(&change.removed));
-        needed_right.extend(change.added.clone());
-    }
-    let left_texts = read_texts(left, &needed_left)?;
-    let right_texts = read_texts(right, &needed_right)?;
+    let needed = find_needed_messages(&message_changes, &left_messages);
+    let left_texts = read_texts(left, &needed.left)?;
+    let right_texts = read_texts(right, &needed.right)?;
 
     // From here on, ranges are counted in lines of the whole context.
     let contexts = Contexts {
@@ -59,6 +52,27 @@ pub fn compare_contexts(left: &ComparedPath, right: &ComparedPath) -> io::Result
         hunks.push(contexts.build_hunk(changes_of_hunk));
     }
     Ok(hunks)
+}
+
+/// The messages whose lines hunks may show, by their index in each context.
+#[derive(Default)]
+struct NeededMessages {
+    left: HashSet<usize>,
+    right: HashSet<usize>,
+}
+
+/// Returns the messages that changed on each side. The common lines around a change are taken from
+/// the left, so only the left side also needs the neighbours of the changed messages.
+fn find_needed_messages(
+    message_changes: &[ChangedRanges],
+    left_messages: &MeasuredMessages,
+) -> NeededMessages {
+    let mut needed = NeededMessages::default();
+    for change in message_changes {
+        needed.left.extend(left_messages.around(&change.removed));
+        needed.right.extend(change.added.clone());
+    }
+    needed
 }
 
 /// The messages of a context, of which the digests and the lengths are kept instead of the texts:

@@ -187,8 +187,8 @@ impl<'a> RestoredLines<'a> {
     /// Whether a line, with the values that were put back in it so far, is the mark of this record.
     fn is_line_of_mark(&self, line: RestoredLine, mark: &PrunedRecord) -> io::Result<bool> {
         let mark_span = mark.spans.payload;
-        // Most lines are ruled out by their lengths, without being read. A line with edits has
-        // another length by now.
+        // Most lines are ruled out by their lengths, without being read. A line with edits may
+        // have another length by now.
         let has_edits = self.edits.contains_key(&line.key());
         if line.span.len != mark_span.len && !has_edits {
             return Ok(false);
