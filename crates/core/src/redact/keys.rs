@@ -181,37 +181,45 @@ fn last_digits_end(line: &[u8]) -> Option<usize> {
 /// least [`SHORTEST_LINE`] digits. A line may have a prefix before its digits, as in a diff.
 fn find_key_start(text: &[u8], last_line: usize) -> usize {
     let mut lines = LinesAbove::new(text, last_line);
-    let mut key_start = last_line;
-    let mut short_lines_left = MOST_SHORT_LINES;
+    let Some(last_full_line) = find_last_full_line(&mut lines) else {
+        return last_line;
+    };
 
-    // On the line of the delimiter, the text before it is a prefix, or the digits of a key without
-    // line breaks.
-    if let Some(before_delimiter) = lines.next() {
-        let digits = before_delimiter.trailing_digits();
-        if digits.len() >= SHORTEST_LINE {
-            key_start = digits.start;
-            short_lines_left = 0;
-        }
-    }
-
-    for line in lines {
-        if line.bytes.is_empty() {
-            continue;
-        }
+    // Only the last lines of a key are short, so a short line above a full one is other text.
+    let mut key_start = last_full_line.start;
+    for line in lines.filter(|line| !line.bytes.is_empty()) {
         let digits = line.trailing_digits();
-        if digits.len() >= SHORTEST_LINE {
-            key_start = digits.start;
-            // Only the last lines of a key are short, so none above a full line is.
-            short_lines_left = 0;
-        } else if short_lines_left > 0 && !digits.is_empty() {
-            // `key_start` stays, because this may be other text. If a full line is above it, the
-            // key begins there, and the short line is within the key.
-            short_lines_left -= 1;
-        } else {
+        if digits.len() < SHORTEST_LINE {
             break;
         }
+        key_start = digits.start;
     }
     key_start
+}
+
+/// Returns the range of the digits in the last full line of a key. Takes this line, and the short
+/// lines below it, from the lines above the last delimiter of the key. `None` if the key has no
+/// full line.
+fn find_last_full_line(lines: &mut LinesAbove) -> Option<Range<usize>> {
+    // On the line of the delimiter, the text before it is a prefix, or the digits of a key without
+    // line breaks.
+    let before_delimiter = lines.next()?.trailing_digits();
+    if before_delimiter.len() >= SHORTEST_LINE {
+        return Some(before_delimiter);
+    }
+
+    let filled_lines = lines.filter(|line| !line.bytes.is_empty());
+    for line in filled_lines.take(MOST_SHORT_LINES + 1) {
+        let digits = line.trailing_digits();
+        if digits.len() >= SHORTEST_LINE {
+            return Some(digits);
+        }
+        // A line without digits is other text, so the lines above it are not of this key.
+        if digits.is_empty() {
+            return None;
+        }
+    }
+    None
 }
 
 /// A line of a text.
