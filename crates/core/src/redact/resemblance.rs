@@ -123,8 +123,8 @@ pub fn is_password(secret: &[u8]) -> bool {
 /// time, or an ordinary word or identifier.
 ///
 /// A UUID, random bytes in base64 and letters in a random order are secrets. Any other value must
-/// vary, and have at least two letters and two digits, as in `prod-foobar-secret-42`. It must
-/// also have at most three words, or signs at random places.
+/// vary, and have at least two letters and two digits, as in `prod-foobar-secret-42`. It must not
+/// be a path, a list of names or an address.
 pub fn is_assigned_secret(secret: &[u8]) -> bool {
     let is_example = is_placeholder(secret) || is_filler(secret);
     if is_example || is_reference(secret) || begins_with_time(secret) {
@@ -136,22 +136,30 @@ pub fn is_assigned_secret(secret: &[u8]) -> bool {
         return true;
     }
 
-    let digits = secret.iter().filter(|byte| byte.is_ascii_digit()).count();
-    let letters = secret
+    let is_path = secret.starts_with(b"/");
+    has_letters_and_digits(secret) && !is_path && !is_list_or_address(secret) && is_mixed(secret)
+}
+
+/// Whether a text has at least two letters and two digits. An ordinary identifier often has one
+/// digit, as `utf8` does, and a number one letter, as `30s` does.
+fn has_letters_and_digits(text: &[u8]) -> bool {
+    let digits = text.iter().filter(|byte| byte.is_ascii_digit()).count();
+    let letters = text
         .iter()
         .filter(|byte| byte.is_ascii_alphabetic())
         .count();
-    if digits < 2 || letters < 2 {
-        return false;
-    }
-    // A list of names or an address has more words. Short parts such as `v1` do not count.
-    let words = secret
+    digits >= 2 && letters >= 2
+}
+
+/// Whether a text is a list of names or an address, such as `api.eu-west-12.example.com`: it has
+/// more than three words, and no signs at random places.
+fn is_list_or_address(text: &[u8]) -> bool {
+    // Parts of one or two characters, such as `v1`, are in secrets as well. They do not count.
+    let words = text
         .split(|byte| !byte.is_ascii_alphanumeric())
         .filter(|word| word.len() > 2)
         .count();
-    let is_path = secret.starts_with(b"/");
-    let is_list = words > 3 && !has_random_signs(secret);
-    !is_path && !is_list && is_mixed(secret)
+    words > 3 && !has_random_signs(text)
 }
 
 /// Whether a text looks like the output of a password manager, such as `tXX6*KBAUJwpps`. It must
