@@ -97,20 +97,26 @@ pub fn plain_words(text: &str) -> String {
         if begins_block || is_block_mark(word) {
             continue;
         }
-        let plain = strip_emphasis(&word.replace('`', ""));
-        if plain.is_empty() {
-            continue;
-        }
-        if !line.is_empty() {
-            line.push(' ');
-        }
-        line.push_str(&plain);
+        let without_code_marks = word.replace('`', "");
+        append_word(&mut line, &strip_emphasis(&without_code_marks));
         // A message may have megabytes, but a title shows only the start.
         if line.len() >= LONGEST_TITLE {
             break;
         }
     }
     strip_links(&line).into_owned()
+}
+
+/// Appends a word to a line, with a space between it and the word before. An empty word, of which
+/// only marks such as `**` were removed, adds nothing.
+fn append_word(line: &mut String, word: &str) {
+    if word.is_empty() {
+        return;
+    }
+    if !line.is_empty() {
+        line.push(' ');
+    }
+    line.push_str(word);
 }
 
 #[cfg(test)]
