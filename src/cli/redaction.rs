@@ -154,8 +154,8 @@ pub const COPY_LEFT_OVER_HINT: &str =
     "a placeholder replaces only text; change the number in a copy of the session, and redact that";
 
 /// Fails if secrets remain in the copy of a session, or in its new content: that must not be
-/// written. The failure has the place of the first one. A secret remains if it is no string, such as
-/// a number in JSON, because a placeholder replaces only text.
+/// written. The failure has the place of the first one. A secret remains if it is no string, such
+/// as a number in JSON, because a placeholder replaces only text.
 pub fn refuse_left_over(
     remaining: &[FoundSecret],
     session: &Input,

@@ -231,8 +231,8 @@ fn list_thread(given: Rollout, stored: &[Rollout]) -> Vec<Rollout> {
 }
 
 /// Opens the rollouts that a forked thread inherits from: the one that its first base names, the
-/// one that the base of that rollout names, and so on. A base has the id of a rollout, and `end`, the
-/// number of its first bytes that are inherited.
+/// one that the base of that rollout names, and so on. A base has the id of a rollout, and `end`,
+/// the number of its first bytes that are inherited.
 ///
 /// Stops at a base whose rollout is missing, has fewer bytes, or was opened before. The oldest
 /// rollout is first in the result.

@@ -93,8 +93,8 @@ impl SharedSecrets {
         SharedSecrets::recognize_in(files, given, open, ui)
     }
 
-    /// Returns the values to search for in one of the sessions: the given ones, and those secrets of
-    /// the other sessions that occur in it or in its SESSION.pruned.
+    /// Returns the values to search for in one of the sessions: the given ones, and those secrets
+    /// of the other sessions that occur in it or in its SESSION.pruned.
     ///
     /// A secret that is recognized in the session itself is left out, because a value has no name.
     /// The rules find it in `TOKEN=x9Qd…` together with its name, `TOKEN`.

@@ -150,8 +150,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 }
 
 impl Args {
-    /// Returns the filter of `--older-than`, `--larger-than` and `--empty`. Without these options, it
-    /// accepts every session.
+    /// Returns the filter of `--older-than`, `--larger-than` and `--empty`. Without these options,
+    /// it accepts every session.
     fn session_filter(&self, ui: &Ui) -> Result<SessionFilter, Failure> {
         let before_ms = match &self.older_than {
             Some(time) => Some(period::parse_time_option("--older-than", time, ui)?.start),

@@ -74,8 +74,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// hidden ones. Removed bytes are kept in FILE.rejected. The exit code is 1 if the repaired file
 /// still has a warning or an error, else 0.
 ///
-/// If several files are copies of one session, a note names them. Its hint says if one of two copies
-/// has nothing of its own; otherwise, `pisess join` joins the two.
+/// If several files are copies of one session, a note names them. Its hint says if one of two
+/// copies has nothing of its own; otherwise, `pisess join` joins the two.
 ///
 /// If the header is missing, --repair rebuilds it. Its time and id come from the file's name. Its
 /// working directory comes from --cwd, other sessions in the same directory, or the name of that
@@ -194,7 +194,8 @@ fn join_hint(id: &str, copy_count: usize, are_of_stores: bool) -> String {
     format!("`{join_command}` makes one session of two")
 }
 
-/// A copy with which another one begins, or to which the other is equal: nothing is lost without it.
+/// A copy with which another one begins, or to which the other is equal: nothing is lost without
+/// it.
 struct RedundantCopy<'p> {
     copy: &'p Path,
     whole: &'p Path,
@@ -246,8 +247,8 @@ fn find_sessions(
     arguments: &[PathBuf],
     ui: &mut Ui,
 ) -> Result<SessionsToCheck, Failure> {
-    // Besides `--source`, an environment variable can choose the agents. It applies only to a search
-    // of the stores, and not to sessions that the user named.
+    // Besides `--source`, an environment variable can choose the agents. It applies only to a
+    // search of the stores, and not to sessions that the user named.
     let takes_sources = args.all || args.source.is_given();
     let sources = if takes_sources {
         args.source.sources(ui)?
@@ -293,8 +294,9 @@ fn find_own_and_others(
     };
     found.files.extend(sessions_of_others);
 
-    // If files were found, but none of the agents that are named, `retain_files` has warned of that.
-    // It does not if other agents are named, too, because their sessions were still to be found.
+    // If files were found, but none of the agents that are named, `retain_files` has warned of
+    // that. It does not if other agents are named, too, because their sessions were still to be
+    // found.
     let has_retain_warned = found_any && sources.origins.is_empty();
     if found.files.is_empty() && !has_retain_warned {
         found.warn_of_none(ui);

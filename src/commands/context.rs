@@ -422,8 +422,8 @@ fn print_request(
     Ok(Exit::Done)
 }
 
-/// Writes the body of a request as a line. `None` if the context has no message to send: then nothing
-/// is written.
+/// Writes the body of a request as a line. `None` if the context has no message to send: then
+/// nothing is written.
 fn write_request(
     context: &Context,
     request: &Request,

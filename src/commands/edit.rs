@@ -101,8 +101,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// Whether the output shows the change: with `-n` or `--json` it is the change itself, and otherwise
-/// it may be the changed session, on standard output.
+/// Whether the output shows the change: with `-n` or `--json` it is the change itself, and
+/// otherwise it may be the changed session, on standard output.
 fn shows_change(args: &Args, open: &OpenSession) -> bool {
     let prints_change = args.write.change.dry_run || args.write.change.json;
     prints_change || writes_to_stdout(&args.write, open)

@@ -351,8 +351,9 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// Exports the sessions of the project that SESSION names, because no session has that name.
 ///
 /// # Errors
-/// `no_session`, the failure to find a session, if no project has the name either, or if its sessions
-/// would go to standard output. If several projects have the name, another failure lists them.
+/// `no_session`, the failure to find a session, if no project has the name either, or if its
+/// sessions would go to standard output. If several projects have the name, another failure lists
+/// them.
 fn export_project_or_fail(
     args: &Args,
     format: Rendition,

@@ -219,8 +219,8 @@ fn require_one_session(mut sources: Vec<Survey>) -> Result<Vec<Survey>, Failure>
     Ok(sources)
 }
 
-/// Imports the sources: on all processors, unless several of them are parts of one session. Then the
-/// later parts are imported one by one at the end, because each appends to the session that the
+/// Imports the sources: on all processors, unless several of them are parts of one session. Then
+/// the later parts are imported one by one at the end, because each appends to the session that the
 /// first one created.
 fn import_all(
     importer: &Importer,

@@ -265,8 +265,8 @@ fn copy_first_paths(files: &[FoundFile]) -> Vec<PathBuf> {
 }
 
 /// Removes the sessions of other projects from the list of the current directory. Only sessions of
-/// agents other than pi and oh-my-pi are among them: these are searched for in all projects, because
-/// only their content names the project.
+/// agents other than pi and oh-my-pi are among them: these are searched for in all projects,
+/// because only their content names the project.
 fn retain_of_cwd(list: &mut Vec<ListedSession>, stores: &SessionStores) {
     list.retain(|session| {
         let is_own = session.other_agent.is_none();

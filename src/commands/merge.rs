@@ -170,8 +170,8 @@ impl ReadyMerge {
         })
     }
 
-    /// Returns the event with which the hook, if there is one, is notified once `change` is written.
-    /// The leaf before the change is that of `current`, which the event also names.
+    /// Returns the event with which the hook, if there is one, is notified once `change` is
+    /// written. The leaf before the change is that of `current`, which the event also names.
     fn notification(&self, current: &OpenSession, change: &Change) -> Option<HookEvent> {
         let hook = self.hook.clone()?;
         let session = &current.session;

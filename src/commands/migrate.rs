@@ -516,8 +516,8 @@ fn print_plan(outcomes: &[MigrationOutcome], ui: &mut Ui) -> Result<(), Failure>
     Ok(())
 }
 
-/// Returns the outcome for a file that was read as a line, with the version and the number of entries
-/// before the migration. With `--backup`, it ends with the path of the old file.
+/// Returns the outcome for a file that was read as a line, with the version and the number of
+/// entries before the migration. With `--backup`, it ends with the path of the old file.
 fn outcome_line(outcome: &MigrationOutcome, old_file: &OldFile, args: &Args) -> String {
     let path = to_visible(&outcome.path.to_string_lossy());
     let from = old_file.version;

@@ -304,8 +304,9 @@ fn is_unknown_name(name: &Path, ui: &Ui) -> bool {
 /// Returns moves of the stored sessions whose working directory is `old`, the moved directory, or
 /// below it. Their new working directory is `new`, or the same directory below `new`.
 ///
-/// Sessions that an interrupted run has moved in part are included. It has changed the header, which
-/// names the new directory, but the file is still in the store's directory for the old project.
+/// Sessions that an interrupted run has moved in part are included. It has changed the header,
+/// which names the new directory, but the file is still in the store's directory for the old
+/// project.
 fn plan_moves_of_folder(old: &Path, new: &Path, mover: &mut Mover, ui: &Ui) -> Vec<SessionMove> {
     let home = ui.home();
     let base_dirs = BaseDirs {

@@ -280,8 +280,8 @@ fn load_options(args: &Args, ui: &Ui) -> LoadOptions {
     options
 }
 
-/// Prints entries as rows, as JSON, as quotations, as plain texts or in full; or prints their blocks of code, or
-/// writes their images.
+/// Prints entries as rows, as JSON, as quotations, as plain texts or in full; or prints their
+/// blocks of code, or writes their images.
 fn print_entries(
     args: &Args,
     open: &OpenSession,

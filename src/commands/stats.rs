@@ -115,10 +115,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// TOOLS. WAITING is the rest: the time from a reply to the user's next message, and gaps of over
 /// an hour. All times are differences between the timestamps of entries.
 ///
-/// With REF after SESSION, only the path to this entry is counted; with a range, only the entries of
-/// the range. For a branch, the range begins at its branch point and ends at its last entry, as
-/// `pisess branches` lists them. With `--last`, the last N entries of each conversation are counted.
-/// Sub-agents are then counted only if a tool result of these entries reports their usage.
+/// With REF after SESSION, only the path to this entry is counted; with a range, only the entries
+/// of the range. For a branch, the range begins at its branch point and ends at its last entry, as
+/// `pisess branches` lists them. With `--last`, the last N entries of each conversation are
+/// counted. Sub-agents are then counted only if a tool result of these entries reports their usage.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.
@@ -675,7 +675,8 @@ fn warn_of_nothing(args: &Args, ui: &mut Ui) {
     ui.warn(&format!("no {counted} in {searched}"));
 }
 
-/// Adds a hint to the failure for an argument that is no reference: a word may be meant as a session.
+/// Adds a hint to the failure for an argument that is no reference: a word may be meant as a
+/// session.
 fn suggest_session(argument: Option<&str>, failure: Failure) -> Failure {
     let Some(word) = argument.filter(|argument| !is_reference_form(argument)) else {
         return failure;

@@ -392,8 +392,8 @@ fn find_later_rewrite(open: &OpenSession) -> Option<Failure> {
     None
 }
 
-/// Returns the time of the newest entry. If no entry has a time, that is [`Entry::NO_TIME`], which is
-/// before all times.
+/// Returns the time of the newest entry. If no entry has a time, that is [`Entry::NO_TIME`], which
+/// is before all times.
 fn newest_entry_ms(session: &Session) -> i64 {
     let mut newest_ms = Entry::NO_TIME;
     for entry in &session.entries {

@@ -394,8 +394,8 @@ fn the_size_after_an_edit_names_the_prompt_and_the_tools() {
     ");
 }
 
-/// The count includes what was pruned later. If the context was also edited, the size is an estimate
-/// already, and what the count had beyond it is unknown.
+/// The count includes what was pruned later. If the context was also edited, the size is an
+/// estimate already, and what the count had beyond it is unknown.
 #[test]
 fn the_size_after_an_edit_and_a_prune_is_an_estimate() {
     let time = "2020-01-01T00:00:01.000Z";

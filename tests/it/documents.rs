@@ -5,9 +5,9 @@
 //! the output on a terminal of 80 columns without colours. Each document is run in a directory of
 //! its own, and each block sees the files that earlier blocks left. The README and `docs/jobs.md`
 //! start with what a checkout has, so that a reader can follow them from the first block; the other
-//! documents start with sessions under the names they use. `PISESS_BLESS=1 cargo test --test it documents` updates
-//! the outputs, and the tables of `docs/jobs.md`. The commands in `skills/pisess/SKILL.md` are run as
-//! an agent runs them: in a pipe, within a session.
+//! documents start with sessions under the names they use. `PISESS_BLESS=1 cargo test --test it
+//! documents` updates the outputs, and the tables of `docs/jobs.md`. The commands in
+//! `skills/pisess/SKILL.md` are run as an agent runs them: in a pipe, within a session.
 //!
 //! A block marked `console with fzf` (or another tool) is run by a test of its own, which
 //! `tests/recipes/run` starts after installing the tools. In the other blocks, `documents/jq.rs`
@@ -293,7 +293,8 @@ fn holds(path: &Path, runs: &dyn Fn(&str) -> bool, desk: &Desk) {
     );
 }
 
-/// The tables of `docs/jobs.md` that are made from the command line: their headings, and their rows.
+/// The tables of `docs/jobs.md` that are made from the command line: their headings, and their
+/// rows.
 fn tables() -> [(&'static str, String); 3] {
     let links = |group: &'static str| {
         let verbs = pisess::command_groups().filter(move |(of, _)| *of == group);

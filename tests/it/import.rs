@@ -3061,7 +3061,8 @@ fn a_rewind_of_gemini_cli_is_a_branch_and_a_compaction_keeps_the_last_messages()
     ");
 }
 
-/// A session that is resumed in the minute in which it began gets the beginning of a file once more.
+/// A session that is resumed in the minute in which it began gets the beginning of a file once
+/// more.
 #[test]
 fn a_session_of_gemini_cli_may_be_begun_twice() {
     let s = Sandbox::new();

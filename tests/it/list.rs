@@ -444,7 +444,8 @@ fn copies_of_a_conversation_are_told_apart() {
     ");
 }
 
-/// A fork has the path of its source as it was: perhaps of Windows, or with a name that a user gave.
+/// A fork has the path of its source as it was: perhaps of Windows, or with a name that a user
+/// gave.
 #[test]
 fn a_fork_counts_once_after_its_source_was_moved() {
     const ID: &str = "019b0000-0000-7000-8000-00000000000a";
@@ -1070,8 +1071,8 @@ fn the_output_of_json_mode_is_not_a_session() {
     assert_eq!(s.pisess("list ./run.jsonl").done().code, 0);
 }
 
-/// Messages of a chat program begin with its blocks. What such titles have in common is dropped from
-/// the words of the user, and the blocks are never part of a title.
+/// Messages of a chat program begin with its blocks. What such titles have in common is dropped
+/// from the words of the user, and the blocks are never part of a title.
 #[test]
 fn titles_of_forwarded_messages_have_no_blocks() {
     let s = Sandbox::new();
@@ -1168,8 +1169,8 @@ fn empty_sessions_have_no_user_message() {
     assert_eq!(full["userMessages"], 1);
 }
 
-/// A session is running if an agent wrote to it within the last minute. A copy of an old session and
-/// a label set by pisess do not count.
+/// A session is running if an agent wrote to it within the last minute. A copy of an old session
+/// and a label set by pisess do not count.
 #[test]
 fn running_sessions_are_marked() {
     let d = Desk::new();

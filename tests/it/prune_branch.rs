@@ -803,7 +803,8 @@ fn prune_fails_if_other_entries_are_meant_under_the_lock() {
 }
 
 /// Runs `prune --purge` on `s.jsonl`, and appends lines while it waits for the lock. Returns its
-/// output. If it succeeded, it had read the session too late, so it is run again and given more time.
+/// output. If it succeeded, it had read the session too late, so it is run again and given more
+/// time.
 fn prune_while_growing(s: &Sandbox, options: &str, appended: &str) -> Output {
     let before = s.bytes("s.jsonl");
     for delay_ms in [500, 5000, 20_000] {

@@ -419,9 +419,9 @@ impl Call<'_> {
     }
 }
 
-/// Writes an executable shell script. Another process writes it: a child that another test starts at
-/// the same time would inherit the open file of this process, and a file that is open for writing
-/// cannot be executed ("Text file busy").
+/// Writes an executable shell script. Another process writes it: a child that another test starts
+/// at the same time would inherit the open file of this process, and a file that is open for
+/// writing cannot be executed ("Text file busy").
 #[cfg(unix)]
 pub fn write_script(path: &Path, text: &str) {
     use std::process::Stdio;

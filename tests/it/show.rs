@@ -1134,8 +1134,8 @@ fn show_file_reads_only_the_part_of_a_patch_for_the_file() {
     assert_eq!(show("b/a").stdout, b"y\n");
 }
 
-/// What a later call reads before the first change is the content at REF. At `root`, that is the file
-/// before the conversation.
+/// What a later call reads before the first change is the content at REF. At `root`, that is the
+/// file before the conversation.
 #[test]
 fn a_file_that_is_read_later() {
     let s = Sandbox::new();

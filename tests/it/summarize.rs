@@ -51,8 +51,8 @@ fn prints_the_summary_of_the_conversation() {
     assert_snapshot!(s.unchanged("summarize ./empty.jsonl").fails(1), @"./empty.jsonl: no entries to summarize on the branch you leave (hint: write one anyway with --summary TEXT)");
 }
 
-/// Results are read in the newest 1,000 messages only. Here these are the results of one reply, which
-/// itself is older.
+/// Results are read in the newest 1,000 messages only. Here these are the results of one reply,
+/// which itself is older.
 #[test]
 fn summarize_describes_the_calls_of_a_reply_before_the_newest_messages() {
     let mut lines = vec![

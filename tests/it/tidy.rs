@@ -290,3 +290,31 @@ fn no_room_uses_one_below() {
         assert!(uses > fewest_uses, "only {uses} uses were found in {root}");
     }
 }
+
+/// rustfmt leaves comments as they are. Tables and diagrams may be wider, in fences.
+#[test]
+fn comments_fit_into_100_columns() {
+    let mut wide = Vec::new();
+    for folder in ["src", "crates", "tests", "benches"] {
+        let sources = files(folder)
+            .into_iter()
+            .filter(|file| file.extension().is_some_and(|suffix| suffix == "rs"));
+        for file in sources {
+            let text = read(file.to_str().unwrap());
+            let mut is_fenced = false;
+            for (index, line) in text.lines().enumerate() {
+                let comment = line.trim_start();
+                if !comment.starts_with("//") {
+                    continue;
+                }
+                if comment.contains("```") {
+                    is_fenced = !is_fenced;
+                }
+                if !is_fenced && line.chars().count() > 100 {
+                    wide.push(format!("{}:{}", file.display(), index + 1));
+                }
+            }
+        }
+    }
+    assert!(wide.is_empty(), "{}", wide.join("\n"));
+}

@@ -123,8 +123,8 @@ impl Html {
         Some(element)
     }
 
-    /// Opens the HTML element of a tag that [`Self::open_tag`] does not treat specially. It has up to
-    /// three attributes: the class, the direction of writing, and the first number of a list.
+    /// Opens the HTML element of a tag that [`Self::open_tag`] does not treat specially. It has up
+    /// to three attributes: the class, the direction of writing, and the first number of a list.
     fn open_usual_element(&mut self, tag: Tag, value: &str) {
         self.begin_opening_tag(document_element(tag));
         let classes = element_classes(tag, value);
@@ -189,8 +189,8 @@ impl fmt::Display for Html {
     }
 }
 
-/// Returns the HTML element of a tag in a document. A block is a `pre`, which keeps its lines. On the
-/// page, where a script builds it, it is a `div`: see [`Tag::element`].
+/// Returns the HTML element of a tag in a document. A block is a `pre`, which keeps its lines. On
+/// the page, where a script builds it, it is a `div`: see [`Tag::element`].
 fn document_element(tag: Tag) -> &'static str {
     match tag {
         Tag::Block | Tag::Output | Tag::Diff => "pre",

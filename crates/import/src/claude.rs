@@ -381,9 +381,9 @@ impl<'o> ClaudeReader<'o> {
         Ok(())
     }
 
-    /// Adds the entries of a line, by its type. Returns `None`, and adds nothing, if the type has no
-    /// counterpart in pi, or if a required member is missing: the caller then keeps the line as a
-    /// custom entry.
+    /// Adds the entries of a line, by its type. Returns `None`, and adds nothing, if the type has
+    /// no counterpart in pi, or if a required member is missing: the caller then keeps the line as
+    /// a custom entry.
     fn convert_line(
         &mut self,
         line: &ClaudeLine,

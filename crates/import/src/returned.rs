@@ -112,8 +112,8 @@ pub fn returned_text_member(entry: Raw) -> Vec<u8> {
     Object::new().str("entry", &json).finish()
 }
 
-/// Whether an entry was stored without its content, so that [`restore_content`] needs the content of
-/// the line. Most entries of the model have their own, and that of the line need not be made.
+/// Whether an entry was stored without its content, so that [`restore_content`] needs the content
+/// of the line. Most entries of the model have their own, and that of the line need not be made.
 pub fn lacks_content(entry: Outlined) -> bool {
     entry_content(entry).is_some_and(|own| own.is_null())
 }

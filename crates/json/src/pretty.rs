@@ -10,8 +10,8 @@ const MOST_LEVELS: usize = 24;
 /// Values up to this length, in bytes, stay on one line.
 const MAX_INLINE_LEN: usize = 100;
 
-/// Formats a value: the members and items of a container longer than 100 bytes are on lines of their
-/// own. Strings and numbers stay as they are written.
+/// Formats a value: the members and items of a container longer than 100 bytes are on lines of
+/// their own. Strings and numbers stay as they are written.
 pub fn pretty(value: Raw) -> Vec<u8> {
     let bytes = value.bytes();
     // Measured in advance: whether a container is spread over lines is decided at its opening

@@ -235,8 +235,8 @@ fn days_since_epoch(year: i64, month: i64, day: i64) -> Option<i64> {
     let march_year = if month < 3 { year - 1 } else { year };
     let era = march_year.div_euclid(400);
     let year_of_era = march_year.rem_euclid(400);
-    // March is 0. Each five months from March on have 153 days. The rounding gives each month its 30
-    // or 31 days.
+    // March is 0. Each five months from March on have 153 days. The rounding gives each month its
+    // 30 or 31 days.
     let march_month = (month + 9) % 12;
     let day_of_year = (153 * march_month + 2) / 5 + day - 1;
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;

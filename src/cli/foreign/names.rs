@@ -251,8 +251,8 @@ pub fn resolve_foreign_id(
 }
 
 /// Returns the forms of a displayed id that the names of files may have. The id of a sub-agent is
-/// displayed as `SESSION/AGENT`. The name of its file is `agent-AGENT` in Claude Code, and ends with
-/// AGENT in Codex.
+/// displayed as `SESSION/AGENT`. The name of its file is `agent-AGENT` in Claude Code, and ends
+/// with AGENT in Codex.
 fn ids_in_file_names(displayed_id: &str) -> Vec<String> {
     match displayed_id.rsplit_once('/') {
         Some((_, agent)) => vec![format!("agent-{agent}"), agent.to_owned()],

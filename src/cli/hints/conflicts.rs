@@ -22,7 +22,8 @@ pub(super) fn tip_for_sessions_with_all(refusal: &Refusal) -> Option<String> {
         .find(|option| refusal.is_conflict(option, "[SESSION]"))?;
     let mut tip = format!("omit {option} or SESSION; a name is looked up in all projects");
     if refusal.command_name() == "grep" {
-        // In `grep foo bar --all`, clap reads `bar` as SESSION, but it may be a word of the pattern.
+        // In `grep foo bar --all`, clap reads `bar` as SESSION, but it may be a word of the
+        // pattern.
         tip += "; put a pattern of several words in quotes";
     }
     Some(tip)

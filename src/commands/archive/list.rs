@@ -93,8 +93,8 @@ pub fn list_archived(
     Ok(exit)
 }
 
-/// Returns the note that no archived session is listed. `has_archives` is whether there are any: the
-/// options then choose none of them.
+/// Returns the note that no archived session is listed. `has_archives` is whether there are any:
+/// the options then choose none of them.
 fn none_listed_note(has_archives: bool, scope: ArchiveScope) -> &'static str {
     if has_archives {
         "no archived session matches these options (hint: omit them)"

@@ -98,12 +98,12 @@ impl Packer<'_> {
         Ok(Some(result))
     }
 
-    /// Locks a session, and archives it to the path `to`. Returns the commit of its removal, and the
-    /// sizes of its files and of the archive.
+    /// Locks a session, and archives it to the path `to`. Returns the commit of its removal, and
+    /// the sizes of its files and of the archive.
     ///
     /// An agent may append to the session before it is locked. A session that a search found is
-    /// then refused, because it is in use. A session that the user named (`is_given`) is read again,
-    /// and archived with the appended lines.
+    /// then refused, because it is in use. A session that the user named (`is_given`) is read
+    /// again, and archived with the appended lines.
     fn pack_under_lock(
         &self,
         input: &Input,
@@ -195,8 +195,8 @@ impl Packer<'_> {
             .map_err(|error| load_failure(&input.name, input.source(), error))
     }
 
-    /// Refuses a session if an agent wrote to it within [`MIN_UNCHANGED_MS`], ten minutes, or if one
-    /// of its companion files changed in that time: the agent may still use it.
+    /// Refuses a session if an agent wrote to it within [`MIN_UNCHANGED_MS`], ten minutes, or if
+    /// one of its companion files changed in that time: the agent may still use it.
     ///
     /// A label, a summary and SESSION.pruned are no signs of an agent. Most other entries are, even
     /// if pisess wrote them, because pi may write such entries while it works: see
@@ -264,9 +264,9 @@ impl Packer<'_> {
 
     /// Archives a locked session: writes the archive at `to`, then removes the session's files.
     ///
-    /// The store removes several files by first renaming all of them to hidden names. If that fails,
-    /// it renames them back, and the new archive is removed: then nothing has changed. If they
-    /// cannot be renamed back, the archive is kept, and the failure names it.
+    /// The store removes several files by first renaming all of them to hidden names. If that
+    /// fails, it renames them back, and the new archive is removed: then nothing has changed. If
+    /// they cannot be renamed back, the archive is kept, and the failure names it.
     fn pack_session(
         &self,
         input: &Input,
@@ -386,8 +386,8 @@ struct PlacedArchive {
 }
 
 impl PlacedArchive {
-    /// Writes the archive of `sources` at `to`, and its directory if that is missing. If `to` exists
-    /// already, a killed run may have written it: it is used if it holds the same files.
+    /// Writes the archive of `sources` at `to`, and its directory if that is missing. If `to`
+    /// exists already, a killed run may have written it: it is used if it holds the same files.
     ///
     /// # Errors
     /// Also fails if the archive may not be on disk yet. The archive is then removed, because the

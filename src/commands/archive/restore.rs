@@ -248,8 +248,8 @@ impl TargetCheck {
 }
 
 /// Checks whether a file of an archive can be restored. A file that exists, at its path or hidden,
-/// must begin with the archived `content`. It may be longer, because an agent may have appended to it
-/// since.
+/// must begin with the archived `content`. It may be longer, because an agent may have appended to
+/// it since.
 ///
 /// # Errors
 /// Only if `content` cannot be read.

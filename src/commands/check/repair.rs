@@ -479,12 +479,12 @@ fn session_path(input: &Input) -> &Path {
     input.file().map_or(Path::new("-"), SessionFile::path)
 }
 
-/// Writes the repaired session, and the bytes that the repair removes from it to another file beside
-/// `output`, so that nothing is lost.
+/// Writes the repaired session, and the bytes that the repair removes from it to another file
+/// beside `output`, so that nothing is lost.
 ///
-/// `write_session` is a function of the store, which creates or replaces the session. It calls `fill`
-/// with a temporary file, and renames that into place afterwards. So `fill` also writes the file of
-/// removed bytes: it is then on disk before they disappear from the session.
+/// `write_session` is a function of the store, which creates or replaces the session. It calls
+/// `fill` with a temporary file, and renames that into place afterwards. So `fill` also writes the
+/// file of removed bytes: it is then on disk before they disappear from the session.
 fn write_with_rejected(
     input: &Input,
     checkup: &Checkup,

@@ -208,10 +208,11 @@ impl<'a> CheckReport<'a> {
         Ok(())
     }
 
-    /// Returns the row of a group of equal findings, such as `  12  warning*  an unknown entry type`:
-    /// the line of the first one, in `line_digits` columns; the label, which is the severity and a
-    /// mark if the findings can be repaired; and the message. With `-v`, or for a single session, the
-    /// message is wrapped, and its consequence follows; otherwise it is truncated to fit.
+    /// Returns the row of a group of equal findings, such as `  12  warning*  an unknown entry
+    /// type`: the line of the first one, in `line_digits` columns; the label, which is the severity
+    /// and a mark if the findings can be repaired; and the message. With `-v`, or for a single
+    /// session, the message is wrapped, and its consequence follows; otherwise it is truncated to
+    /// fit.
     fn format_row(&self, group: &[&Finding], line_digits: usize) -> String {
         let parts = self.group_parts(group);
         let mark = if parts.repairable.is_empty() {

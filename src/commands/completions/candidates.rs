@@ -85,8 +85,8 @@ fn add_completers(command: Command, words: &[OsString], ui: &mut Ui) -> Command 
 }
 
 /// Returns the completers for sessions and entries, each with the name of the values that it
-/// completes. clap calls a completer later, with the word to complete. It must own what it needs, so
-/// sessions and entries are read now, and shared by the three completers.
+/// completes. clap calls a completer later, with the word to complete. It must own what it needs,
+/// so sessions and entries are read now, and shared by the three completers.
 fn completers_of_sessions(
     command: &Command,
     words: &[OsString],

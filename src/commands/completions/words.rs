@@ -79,9 +79,9 @@ impl BashLine {
         Some(format!("~{}", quote_word(below_home, None)))
     }
 
-    /// Returns the start of the last word that bash keeps when it replaces `word`, the end of it. For
-    /// the last word `label:do` and `word` `do`, that is `label:`. Empty if `word` is the whole last
-    /// word, or no end of it.
+    /// Returns the start of the last word that bash keeps when it replaces `word`, the end of it.
+    /// For the last word `label:do` and `word` `do`, that is `label:`. Empty if `word` is the whole
+    /// last word, or no end of it.
     fn prefix_before(&self, word: &str) -> &str {
         let Some(last) = self.words.last() else {
             return "";

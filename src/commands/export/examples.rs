@@ -157,9 +157,9 @@ impl<'a> ExampleWriter<'a> {
         self.write_session(input, out, ui)
     }
 
-    /// Writes all sessions that the arguments name, and those in directories among them. Sessions of
-    /// sub-agents, which have an owner, are left out. A failure is reported, and does not stop the
-    /// others.
+    /// Writes all sessions that the arguments name, and those in directories among them. Sessions
+    /// of sub-agents, which have an owner, are left out. A failure is reported, and does not stop
+    /// the others.
     fn write_found_sessions(
         &mut self,
         sources: &Sources,
@@ -198,8 +198,8 @@ impl<'a> ExampleWriter<'a> {
         }
     }
 
-    /// Writes the conversations of a session, without its secrets if `--redact` is given, and counts
-    /// them.
+    /// Writes the conversations of a session, without its secrets if `--redact` is given, and
+    /// counts them.
     fn write_session(
         &mut self,
         input: Input,

@@ -113,8 +113,8 @@ fn reserve_output(batch: &mut Batch, output: &Path, session: &Path) -> Result<()
 
 /// Returns the secrets to remove from a session: the values of `--env-file` and `--secret-file`.
 ///
-/// A trajectory embeds the sessions of the sub-agents. For it, a secret that is recognized in one of
-/// the sessions is removed from the others, too.
+/// A trajectory embeds the sessions of the sub-agents. For it, a secret that is recognized in one
+/// of the sessions is removed from the others, too.
 fn read_secrets(
     args: &Args,
     session: &Input,

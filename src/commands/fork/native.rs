@@ -30,9 +30,9 @@ pub struct NativeFork<'a> {
 }
 
 impl NativeFork<'_> {
-    /// Converts the fork, and chooses the path of the new file: in the agent's store, unless `-o` or
-    /// `--dir` names another place. Fails if the fork has no message, because the agent could not
-    /// continue it.
+    /// Converts the fork, and chooses the path of the new file: in the agent's store, unless `-o`
+    /// or `--dir` names another place. Fails if the fork has no message, because the agent could
+    /// not continue it.
     pub fn create(
         &self,
         editor_text: Option<Text<'static>>,

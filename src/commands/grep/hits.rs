@@ -229,8 +229,8 @@ impl MatchPainter {
         }
     }
 
-    /// Appends the row of a match. If whole texts are printed, and the match is in a label entry, the
-    /// row of the entry that it labels follows, unless that is directly above.
+    /// Appends the row of a match. If whole texts are printed, and the match is in a label entry,
+    /// the row of the entry that it labels follows, unless that is directly above.
     fn push_match_row(&self, found: &FoundIn, entry_match: &Match, rows: &mut Rows) {
         let is_labelled_above = rows.last_id == entry_match.label_target;
         self.push_row(found, entry_match, RowKind::Match, &mut rows.bytes);
@@ -268,8 +268,8 @@ impl MatchPainter {
     }
 
     /// Appends a row with the columns path, id, time (if there is a clock), role and snippet,
-    /// separated by `:` in the row of a match and by `-` in the other rows, as in grep. Notes follow
-    /// the snippet, such as the one that the entry failed.
+    /// separated by `:` in the row of a match and by `-` in the other rows, as in grep. Notes
+    /// follow the snippet, such as the one that the entry failed.
     fn push_columns(&self, found: &FoundIn, entry_match: &Match, kind: RowKind, out: &mut Vec<u8>) {
         let row_start = out.len();
         let separator = kind.separator();
@@ -386,9 +386,9 @@ impl MatchPainter {
         }
     }
 
-    /// Whether the row of a result shows the whole call. The row has the tool and the subject of the
-    /// call, as in `bash make test`. That is all if the only argument is `command: make test`, and
-    /// the row is not truncated.
+    /// Whether the row of a result shows the whole call. The row has the tool and the subject of
+    /// the call, as in `bash make test`. That is all if the only argument is `command: make test`,
+    /// and the row is not truncated.
     fn is_call_in_row(&self, entry_match: &Match, tool: &ToolUse) -> bool {
         let subject = tool.subject.to_string_lossy();
         let arguments = tool.arguments.to_string_lossy();

@@ -103,9 +103,9 @@ struct ImportedCopies {
 }
 
 impl DestinationFinder<'_, '_> {
-    /// Returns the destination of a source. Its path is fixed in two cases: the user gave a file, or
-    /// the source is a sub-agent of an imported session. Otherwise the source belongs to a session
-    /// in the stores, or in the directory that the user gave.
+    /// Returns the destination of a source. Its path is fixed in two cases: the user gave a file,
+    /// or the source is a sub-agent of an imported session. Otherwise the source belongs to a
+    /// session in the stores, or in the directory that the user gave.
     fn find_destination(&mut self, source: Survey) -> Destination {
         let cwd = self.choose_cwd(&source);
         if let Some(path) = self.output.filter(|output| !output.is_dir()) {
@@ -120,8 +120,8 @@ impl DestinationFinder<'_, '_> {
         self.stored_destination(source, cwd)
     }
 
-    /// Returns the working directory of a source's session: the one that the user gave, else the one
-    /// of the source, else the current directory.
+    /// Returns the working directory of a source's session: the one that the user gave, else the
+    /// one of the source, else the current directory.
     fn choose_cwd(&self, source: &Survey) -> Text<'static> {
         match self.given_cwd.as_ref().or(source.head.cwd.as_ref()) {
             Some(cwd) => cwd.clone(),
@@ -238,8 +238,8 @@ impl DestinationFinder<'_, '_> {
     }
 
     /// Returns the directory in the agent's store for the sessions of a project, or the current
-    /// directory if the agent has no store. `project` is the directory of the project. The result is
-    /// kept, because most sources of an import are of few projects.
+    /// directory if the agent has no store. `project` is the directory of the project. The result
+    /// is kept, because most sources of an import are of few projects.
     fn project_folder(&mut self, project: &str) -> PathBuf {
         if let Some(folder) = self.project_folders.get(project) {
             return folder.clone();

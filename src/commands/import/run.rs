@@ -379,8 +379,8 @@ impl<'a> Importer<'a> {
     }
 
     /// Appends to the session what was added to the source since the last import. With `-n`, only
-    /// plans that. Returns `None` if nothing is appended: the source has not grown after all, or the
-    /// session was continued meanwhile.
+    /// plans that. Returns `None` if nothing is appended: the source has not grown after all, or
+    /// the session was continued meanwhile.
     fn append_growth(
         &self,
         destination: &Destination,
@@ -487,8 +487,8 @@ impl<'a> Importer<'a> {
         Ok(change)
     }
 
-    /// Returns what is left to import of a source into an existing session. The session has a record
-    /// of its last import: how many bytes of the source were read, and their hash.
+    /// Returns what is left to import of a source into an existing session. The session has a
+    /// record of its last import: how many bytes of the source were read, and their hash.
     ///
     /// # Errors
     /// If the session was not imported from this source, or if the source no longer begins with the
@@ -632,8 +632,8 @@ fn last_import(open: &OpenSession) -> io::Result<Option<LastImport>> {
     Ok(None)
 }
 
-/// Writes a new file with the modification time of the source, so that the agents do not take it for
-/// the session that was used last.
+/// Writes a new file with the modification time of the source, so that the agents do not take it
+/// for the session that was used last.
 fn create_with_time_of(
     source: &Path,
     path: &Path,
@@ -684,9 +684,9 @@ fn unreadable_source(source: &Survey, error: io::Error) -> Failure {
 
 /// Whether an earlier import of the source lacked its first turns.
 ///
-/// Codex continues a session in further files, which are joined to one source. If the import did not
-/// find the first file, the imported bytes are those at a junction: the place in the source at which
-/// a later file begins. `record` has their hash.
+/// Codex continues a session in further files, which are joined to one source. If the import did
+/// not find the first file, the imported bytes are those at a junction: the place in the source at
+/// which a later file begins. `record` has their hash.
 fn lacked_first_turns(
     source: &Survey,
     source_file: &JoinedSource,

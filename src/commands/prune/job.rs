@@ -249,8 +249,8 @@ impl PruneJob<'_> {
     }
 
     /// Checks that `--branch` or `--entries` still removes the entries that it removed when the
-    /// session was first read. If an entry was appended since, `@` is another one, which the user may
-    /// not have seen.
+    /// session was first read. If an entry was appended since, `@` is another one, which the user
+    /// may not have seen.
     fn require_same_entries(&self, locked_open: &OpenSession) -> Result<(), Failure> {
         let has_not_grown = std::ptr::eq(self.open, locked_open);
         if has_not_grown {
@@ -386,8 +386,8 @@ impl PruneJob<'_> {
         Ok(Some(new_side_file))
     }
 
-    /// Refuses to replace a file beside the copy that is damaged, or belongs to another session. Even
-    /// with `--force`, that file is kept: it may have the only copy of what was pruned.
+    /// Refuses to replace a file beside the copy that is damaged, or belongs to another session.
+    /// Even with `--force`, that file is kept: it may have the only copy of what was pruned.
     fn refuse_unrelated_side_file(&self) -> Result<(), Failure> {
         if let Some(existing) = open_if_exists(&self.side_file)? {
             read_side_file(self.open, existing)?;

@@ -95,9 +95,9 @@ fn session_filter(args: &Args, ui: &Ui) -> Result<SessionFilter, Failure> {
     })
 }
 
-/// Returns the secrets to take out of each session. With `--secrets`, a secret that is recognized in
-/// one of the files that the filter chooses is taken out of all of them. Without it, these are the
-/// values that the user gave.
+/// Returns the secrets to take out of each session. With `--secrets`, a secret that is recognized
+/// in one of the files that the filter chooses is taken out of all of them. Without it, these are
+/// the values that the user gave.
 fn find_secrets(
     args: &Args,
     files: &[FoundFile],

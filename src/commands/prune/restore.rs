@@ -134,8 +134,9 @@ impl PruneJob<'_> {
         })
     }
 
-    /// Restores the locked session, and then removes SESSION.pruned, the file beside it that has the
-    /// pruned values. A failure to remove that file is a part of the result: the session is restored.
+    /// Restores the locked session, and then removes SESSION.pruned, the file beside it that has
+    /// the pruned values. A failure to remove that file is a part of the result: the session is
+    /// restored.
     fn restore_locked(
         &self,
         locked_open: &OpenSession,

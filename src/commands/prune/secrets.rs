@@ -238,9 +238,9 @@ impl PruneJob<'_> {
         // A backup would keep the secrets.
         let backup = None;
 
-        // Called after the rewrite, with the lock still held: once it is released, another pisess may
-        // use SESSION.pruned. It is called at most once, which its type does not say, so the file is
-        // in an `Option`.
+        // Called after the rewrite, with the lock still held: once it is released, another pisess
+        // may use SESSION.pruned. It is called at most once, which its type does not say, so the
+        // file is in an `Option`.
         let mut new_side_file = Some(new_side_file);
         let mut finished = FinishedSideFile::default();
         let mut finish_side_file = || {
@@ -275,8 +275,8 @@ impl PruneJob<'_> {
         }
     }
 
-    /// Refuses to remove SESSION.pruned if it is damaged, belongs to another session, or has another
-    /// name under which its content would stay.
+    /// Refuses to remove SESSION.pruned if it is damaged, belongs to another session, or has
+    /// another name under which its content would stay.
     pub(super) fn refuse_unsafe_purge(&self, open: &OpenSession) -> Result<(), Failure> {
         let Some(side_file) = open_if_exists(&self.side_file)? else {
             return Ok(());
@@ -288,8 +288,8 @@ impl PruneJob<'_> {
     }
 
     /// Removes the secrets that were written to `new_side_file`, the new SESSION.pruned, by putting
-    /// the old one back. With `purges_old`, the old one has secrets, so that both are removed. Fails
-    /// if secrets may be left.
+    /// the old one back. With `purges_old`, the old one has secrets, so that both are removed.
+    /// Fails if secrets may be left.
     fn purge_secrets(
         &self,
         new_side_file: CompanionFile,
@@ -342,8 +342,8 @@ fn take_unremoved(committed: &mut Committed) -> Option<StoreError> {
     Some(committed.warnings.remove(index))
 }
 
-/// Whether SESSION.pruned contains secrets: those that are recognized by their shape, `secrets`, and
-/// those that `plan` found in the session; or any that an earlier prune moved there.
+/// Whether SESSION.pruned contains secrets: those that are recognized by their shape, `secrets`,
+/// and those that `plan` found in the session; or any that an earlier prune moved there.
 fn side_file_has_secrets(
     side_file: &SessionFile,
     open: &OpenSession,

@@ -80,8 +80,8 @@ pub(super) fn report_secrets(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> 
 }
 
 /// Returns the secrets to search for in all sessions: those in the files of the options, and with
-/// `--check`, as in `prune --secrets`, the secrets that are recognized in any of the sessions. A dry
-/// run reports what copies would lack, and each copy is made of one session.
+/// `--check`, as in `prune --secrets`, the secrets that are recognized in any of the sessions. A
+/// dry run reports what copies would lack, and each copy is made of one session.
 fn read_secrets(
     args: &Args,
     first_input: &Input,
@@ -123,8 +123,8 @@ impl SecretCheck<'_> {
     /// Searches a session, and prints its secrets.
     ///
     /// # Errors
-    /// If the command must end: the values of `--env-file` or `--secret-file` cannot be read, or the
-    /// secrets cannot be printed.
+    /// If the command must end: the values of `--env-file` or `--secret-file` cannot be read, or
+    /// the secrets cannot be printed.
     fn search_file(&mut self, path: &Path, ui: &mut Ui) -> Result<FileSearch, Failure> {
         let args = self.args;
         let input = match open_input(args, path, &self.rollouts, ui) {
@@ -285,8 +285,8 @@ fn find_sessions_to_search(args: &Args, ui: &mut Ui) -> Result<SessionsToSearch,
     find_own_and_others(args, &sources, ui)
 }
 
-/// Finds the sessions to search of the agents in `sources`, which are pi, oh-my-pi or both, and maybe
-/// others. Warns if there are none.
+/// Finds the sessions to search of the agents in `sources`, which are pi, oh-my-pi or both, and
+/// maybe others. Warns if there are none.
 fn find_own_and_others(
     args: &Args,
     sources: &Sources,
@@ -391,8 +391,8 @@ pub(super) struct SearchedSession {
 }
 
 impl SearchedSession {
-    /// Returns the text of a secret in the report, which has only its number: the redactor that made
-    /// the report has numbered all its secrets.
+    /// Returns the text of a secret in the report, which has only its number: the redactor that
+    /// made the report has numbered all its secrets.
     pub(super) fn text_of(&self, found: &FoundSecret) -> Arc<[u8]> {
         self.texts[&found.secret.number].clone()
     }
@@ -495,9 +495,9 @@ fn refuse_existing_copy(args: &Args, input: &Input) -> Result<(), Failure> {
     store::check_create(output, input.protected_file(), force).map_err(copy_error)
 }
 
-/// Reads the id and the title of a session, for its heading. The title is read from a temporary copy
-/// that `plan` writes, without `secrets`. `None` if the copy cannot be written or read: then the
-/// secrets are reported without a title.
+/// Reads the id and the title of a session, for its heading. The title is read from a temporary
+/// copy that `plan` writes, without `secrets`. `None` if the copy cannot be written or read: then
+/// the secrets are reported without a title.
 fn read_heading(
     input: &Input,
     plan: &RedactionPlan,

@@ -119,8 +119,8 @@ impl SecretPrinter {
     }
 
     /// Prints the secrets of a session, each the list of its places. The rows of
-    /// [`SecretForm::GroupedPlan`] are only collected: [`Self::print_summary`] prints them, when all
-    /// sessions are known.
+    /// [`SecretForm::GroupedPlan`] are only collected: [`Self::print_summary`] prints them, when
+    /// all sessions are known.
     fn print_secrets(
         &mut self,
         path: &Path,
@@ -194,8 +194,9 @@ struct SecretGroup {
 }
 
 impl SecretGroup {
-    /// Counts a session that has a secret of the group, unless it was the last one that was counted.
-    /// That suffices to count each session once, because sessions are searched one after another.
+    /// Counts a session that has a secret of the group, unless it was the last one that was
+    /// counted. That suffices to count each session once, because sessions are searched one after
+    /// another.
     fn count_session(&mut self, name: &str) {
         if self.last_session != name {
             self.session_count += 1;

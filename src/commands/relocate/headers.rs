@@ -87,8 +87,8 @@ impl ChangedHeaders {
 
     /// Writes the old header of a file again. Lines that were appended meanwhile are kept.
     fn restore_header(&self, changed: &ChangedHeader) -> Result<(), Failure> {
-        // A session that is standard output cannot be opened. That was checked before the header was
-        // changed, so it is not checked again.
+        // A session that is standard output cannot be opened. That was checked before the header
+        // was changed, so it is not checked again.
         let is_stdout = |_: &File| false;
         let input = Input::open_path(&changed.path, &is_stdout)?;
         let options = WriteOptions {

@@ -243,9 +243,9 @@ impl ShownFiles<'_> {
         })
     }
 
-    /// Returns the content of a file as the first reads after REF show it, up to the first call that
-    /// writes the file. That is the content at REF, unless something else, such as a command, has
-    /// changed the file.
+    /// Returns the content of a file as the first reads after REF show it, up to the first call
+    /// that writes the file. That is the content at REF, unless something else, such as a command,
+    /// has changed the file.
     ///
     /// This is for a file of which the calls up to REF show nothing.
     fn read_ahead(&self, file: &str) -> Result<FileAtRef, Failure> {
@@ -296,8 +296,8 @@ impl ShownFiles<'_> {
         })
     }
 
-    /// Returns the entries from REF to the one before `later`. REF is included, because the calls in
-    /// it run after it. Empty if `later` precedes REF, as a call does whose result follows REF.
+    /// Returns the entries from REF to the one before `later`. REF is included, because the calls
+    /// in it run after it. Empty if `later` precedes REF, as a call does whose result follows REF.
     fn entries_from_ref_to(&self, later: EntryIx) -> Vec<EntryIx> {
         let mut entries = self.path_through_ref();
         let ref_index = self.path.len().saturating_sub(1);
@@ -359,9 +359,10 @@ impl ShownFiles<'_> {
             .with_hint("--files lists the files"))
     }
 
-    /// Returns the absolute path of the file that the argument `named` means, if a call in `entries`
-    /// names that file. The argument is relative to the session's directory, or to the current
-    /// directory, or it is a suffix of the path that only one file has: `lib.rs` for `/app/src/lib.rs`.
+    /// Returns the absolute path of the file that the argument `named` means, if a call in
+    /// `entries` names that file. The argument is relative to the session's directory, or to the
+    /// current directory, or it is a suffix of the path that only one file has: `lib.rs` for
+    /// `/app/src/lib.rs`.
     fn find_named_by(
         &self,
         entries: &[EntryIx],

@@ -279,8 +279,8 @@ impl StatsGroups {
         }
     }
 
-    /// Returns the group with these values of the keys, adding it if it is missing. `session` is the
-    /// session that is being counted, and `path` its file.
+    /// Returns the group with these values of the keys, adding it if it is missing. `session` is
+    /// the session that is being counted, and `path` its file.
     ///
     /// If sessions are a key, two files with the same session id have two groups, so the number of
     /// the session, `session_count`, also identifies the group.

@@ -494,8 +494,8 @@ impl StatsGroups {
         row
     }
 
-    /// Returns the cells of the last row: `total` in the column of the first key, and the figures of
-    /// all groups together.
+    /// Returns the cells of the last row: `total` in the column of the first key, and the figures
+    /// of all groups together.
     fn total_row(&self, layout: &TableLayout) -> Vec<Cell> {
         let mut row = vec![plain_cell("total".to_owned())];
         // The cells of the other keys are empty.

@@ -229,8 +229,8 @@ fn describe_size(extent: &SubtreeExtent) -> String {
     format_count(extent.entry_count as usize, "message", "messages")
 }
 
-/// Returns the rows to print. With `folds_rows`, adjacent rows of tools become one row. So does each
-/// branch that was left, except in the layout of pi.
+/// Returns the rows to print. With `folds_rows`, adjacent rows of tools become one row. So does
+/// each branch that was left, except in the layout of pi.
 fn group_rows(entry_painter: &EntryPainter, folds_rows: bool) -> Vec<RowGroup> {
     let drawing = entry_painter.drawing;
     if !folds_rows {
@@ -655,11 +655,11 @@ impl<'a> TreePainter<'a> {
         marks
     }
 
-    /// Returns the number of messages of the branch whose first row has the entry `first_drawn`, and
-    /// the time of its newest entry.
+    /// Returns the number of messages of the branch whose first row has the entry `first_drawn`,
+    /// and the time of its newest entry.
     ///
-    /// A filter or a search may hide the first entries of the branch, which are above `first_drawn`.
-    /// They count, too, so that a branch has the same size in each view.
+    /// A filter or a search may hide the first entries of the branch, which are above
+    /// `first_drawn`. They count, too, so that a branch has the same size in each view.
     fn branch_extent(&self, first_drawn: EntryIx) -> SubtreeExtent {
         let session = self.entry_painter.drawing.session;
         let mut extent = self.subtree_extents[first_drawn.index()];

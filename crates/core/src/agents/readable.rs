@@ -178,8 +178,8 @@ pub fn describe_call(name: &Text, arguments: Raw, folders: Folders) -> CallDescr
 }
 
 /// Describes a tool call in at most `units` UTF-16 units, for people: by the first of these that
-/// its arguments have: a command, a pattern, a path, the file that a patch names, or the description
-/// of a task. Without any of them, all arguments are listed.
+/// its arguments have: a command, a pattern, a path, the file that a patch names, or the
+/// description of a task. Without any of them, all arguments are listed.
 pub fn describe_call_within(
     name: &Text,
     arguments: Raw,

@@ -133,7 +133,8 @@ fn take_as_fragment(session: &mut Session) -> Fragment {
     }
 }
 
-/// Moves to a session what [`take_as_fragment`] moves to a fragment. The rest stays in the fragment.
+/// Moves to a session what [`take_as_fragment`] moves to a fragment. The rest stays in the
+/// fragment.
 fn put_fragment_back(session: &mut Session, fragment: &mut Fragment) {
     session.entries = take(&mut fragment.entries);
     session.arena = take(&mut fragment.arena);

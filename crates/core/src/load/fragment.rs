@@ -490,8 +490,9 @@ impl Fragment {
         }
     }
 
-    /// Adds to `matches` the searched words that are in the text that the agent's own search covers.
-    /// This text is made only for words that are in none of the fields, because it takes long.
+    /// Adds to `matches` the searched words that are in the text that the agent's own search
+    /// covers. This text is made only for words that are in none of the fields, because it takes
+    /// long.
     fn search_agent_text(
         &mut self,
         entry: EntryIx,
@@ -503,8 +504,8 @@ impl Fragment {
         let words = &reading.options.search;
         words.mark_found(&agent_text.to_string_lossy(), &mut matches.words);
 
-        // The fuzzy search also covers the label, which a later line may set. So the text is stored,
-        // and searched when all lines are read.
+        // The fuzzy search also covers the label, which a later line may set. So the text is
+        // stored, and searched when all lines are read.
         let has_missing_word = !matches.has_every_word();
         if has_missing_word && reading.agent.has_fuzzy_search() {
             let text = self.keep_text(&agent_text);

@@ -189,8 +189,8 @@ fn is_by_user(record: &Record) -> bool {
     author.is_some_and(|author| author.is("user"))
 }
 
-/// Sets `has_failed` of the calls that name a file and whose result is an error. All lines must have
-/// been read, because a result comes after its call.
+/// Sets `has_failed` of the calls that name a file and whose result is an error. All lines must
+/// have been read, because a result comes after its call.
 pub fn mark_failed_calls(session: &mut Session) {
     let failed_ids = collect_failed_ids(session);
     if failed_ids.is_empty() {

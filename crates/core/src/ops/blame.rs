@@ -250,8 +250,8 @@ impl<'t> Blame<'t> {
         self.find_only_place_within_lines(wanted)
     }
 
-    /// Does what [`find_only_place`](Self::find_only_place) does, for lines of which the first begins
-    /// within a line of the file.
+    /// Does what [`find_only_place`](Self::find_only_place) does, for lines of which the first
+    /// begins within a line of the file.
     fn find_only_place_within_lines(&self, wanted: &[&str]) -> Option<usize> {
         let mut only_start = None;
         for start in 0..self.lines.len() {

@@ -310,8 +310,8 @@ impl NotesAtLeaf {
 /// that are parts of branches (see [`find_branch_parts`]).
 ///
 /// If the leaf has such children, the user has moved back to it. The next message will be one more
-/// child, and so begins a branch, which is counted here. If the leaf has none, the next message only
-/// continues the branch that ends there.
+/// child, and so begins a branch, which is counted here. If the leaf has none, the next message
+/// only continues the branch that ends there.
 fn count_continuations(session: &Session, is_part: &[bool]) -> Vec<u32> {
     let mut counts = vec![0; session.entries.len()];
     for ix in session.entry_indexes() {

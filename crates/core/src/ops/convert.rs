@@ -94,9 +94,9 @@ impl ListedFork {
     }
 }
 
-/// Returns a copied entry of a new session, marked to be converted for the agent of `target` when it
-/// is written. The conversion also applies pi's edit of the entry, if `edits` has one. An entry that
-/// is not a copy stays the same: it is written for `target` already.
+/// Returns a copied entry of a new session, marked to be converted for the agent of `target` when
+/// it is written. The conversion also applies pi's edit of the entry, if `edits` has one. An entry
+/// that is not a copy stays the same: it is written for `target` already.
 fn converted_on_write(
     new_entry: NewSessionEntry,
     reader: &EntryReader,

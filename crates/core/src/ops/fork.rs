@@ -191,8 +191,8 @@ fn add_labels_of_copies(chain: &mut Chain, session: &Session, copied: &HashSet<E
 }
 
 /// Returns a new session with a header of its own, and with every line after the header of the
-/// source, unchanged: all entries and branches, and also labels and leaf records. If `options` has a
-/// name, an entry with it is appended below the leaf.
+/// source, unchanged: all entries and branches, and also labels and leaf records. If `options` has
+/// a name, an entry with it is appended below the leaf.
 pub fn fork_all(session: &Session, options: &ForkOptions, id_source: &mut IdSource) -> NewSession {
     let timestamp = id_source.timestamp();
     let mut chain = Chain::with_parent(session, session.leaf.into(), id_source);
@@ -317,7 +317,6 @@ fn copy_without_labels(
             parent: parent_of_copy(session, ix, new_parent),
             first_kept: new_first_kept,
             omits_thinking: false,
-            // The copy is for the same agent, so nothing else of its line changes.
             target_dialect: None,
             edit: None,
         };

@@ -257,8 +257,9 @@ impl NewSession {
         })
     }
 
-    /// Writes the new file: the head lines, then the entries, then the appended ones. If `entries` is
-    /// `None`, everything after the header of the source follows the head lines. The file always ends with a newline.
+    /// Writes the new file: the head lines, then the entries, then the appended ones. If `entries`
+    /// is `None`, everything after the header of the source follows the head lines. The file always
+    /// ends with a newline.
     ///
     /// # Errors
     /// If reading or writing fails, or if the source has changed since it was loaded.

@@ -61,8 +61,8 @@ fn find_named_entry(
     if !id.is_empty() {
         return Ok(session.find_entry(&id));
     }
-    // In version 1, the entry is named by its index. The reader converts the line, so that it has an
-    // id.
+    // In version 1, the entry is named by its index. The reader converts the line, so that it has
+    // an id.
     resolve_member(reader, first_kept_id.entry, "firstKeptEntryId")
 }
 

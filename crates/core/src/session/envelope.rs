@@ -84,8 +84,9 @@ pub fn called_skill(message: &str) -> Option<&str> {
 }
 
 /// Returns the command that the user typed, such as `/init docs only`, given the message that an
-/// agent made of it. Of a [`CommandPrompt`], returns its words. `None` for any other message. `None` also if the message was cut within the
-/// instructions of a skill, so that the arguments are unknown.
+/// agent made of it. Of a [`CommandPrompt`], returns its words. `None` for any other message.
+/// `None` also if the message was cut within the instructions of a skill, so that the arguments are
+/// unknown.
 pub fn typed_command(message: &str) -> Option<String> {
     if let Some(call) = read_skill_call(message) {
         return Some(format_skill_call(call.name, call.arguments?));

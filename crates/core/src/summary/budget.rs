@@ -93,7 +93,8 @@ pub(super) const REFUSAL: usize = 600;
 pub(super) const COMMANDS: usize = 150;
 /// Lists of files and names, and of the points of a previous summary.
 pub(super) const LIST: usize = 400;
-/// The todo list of the agent, and the part of it for the tasks that are done. What is open is next.
+/// The todo list of the agent, and the part of it for the tasks that are done. What is open is
+/// next.
 pub(super) const TASKS: usize = 1_200;
 pub(super) const DONE_TASKS: usize = 250;
 /// What the calls of an unfinished request found that only looked.

@@ -154,7 +154,8 @@ impl<'t> TurnSeries<'t> {
     /// Describes a single turn. At first, it has an answer only if its request says nothing without
     /// one, and if the user did not correct the answer; [`add_answers`] may add more. A short
     /// request that is quoted elsewhere is cut to a reminder. If a decision quotes the answer, a
-    /// pointer takes its place, and the turn weighs nothing, so that it is the first to be left out.
+    /// pointer takes its place, and the turn weighs nothing, so that it is the first to be left
+    /// out.
     fn of_one(
         weighed: &WeighedTurn<'t>,
         request_max: usize,
@@ -259,8 +260,8 @@ fn remove_lightest<'t>(all_series: &mut Vec<TurnSeries<'t>>, room: usize) -> Vec
 }
 
 /// Lengthens the answers of series that may quote one, the heaviest first, until one does not fit:
-/// `room` UTF-16 units are for all texts. The heaviest series may quote [`NEWEST`] units, the second
-/// half of it, all others [`FINDING`]. An answer with a table of values may take more.
+/// `room` UTF-16 units are for all texts. The heaviest series may quote [`NEWEST`] units, the
+/// second half of it, all others [`FINDING`]. An answer with a table of values may take more.
 fn add_answers(all_series: &mut [TurnSeries<'_>], room: usize) {
     let size_so_far: usize = all_series
         .iter()

@@ -68,8 +68,8 @@ impl SummaryBuilder {
     }
 
     /// Closes the points of a previous summary that are of its current request: what was under way
-    /// or next, and the rules of a skill, do not outlive that. The first goal is what the session is for. Others count as
-    /// reached: they say more of the work than what else is listed as done.
+    /// or next, and the rules of a skill, do not outlive that. The first goal is what the session
+    /// is for. Others count as reached: they say more of the work than what else is listed as done.
     fn close_previous_points(&mut self) {
         self.points.items_mut(Section::InProgress).clear();
         self.points.items_mut(Section::NextSteps).clear();

@@ -1,5 +1,5 @@
-//! The wishes in the constraints: which one an item quotes, and what later messages and decisions do
-//! to it.
+//! The wishes in the constraints: which one an item quotes, and what later messages and decisions
+//! do to it.
 
 use super::budget::LONG_REQUEST;
 use super::quote::is_narrower;

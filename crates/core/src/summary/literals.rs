@@ -182,8 +182,8 @@ impl<'l> Quoted<'l> {
     /// Returns the quoted text at the start of `rest`: `a` in `"a" b`. Without a closing quote, it
     /// is all that follows. `None` if `rest` does not begin with a quote.
     ///
-    /// `is_after_dollar` is whether a `$` precedes it: then `\'` does not close single quotes, as in
-    /// `$'don\'t'`.
+    /// `is_after_dollar` is whether a `$` precedes it: then `\'` does not close single quotes, as
+    /// in `$'don\'t'`.
     pub fn read(rest: &'l str, is_after_dollar: bool) -> Option<Quoted<'l>> {
         let quote = rest.chars().next()?;
         let content = rest.strip_prefix(QUOTES)?;

@@ -51,8 +51,8 @@ impl SummaryBuilder {
     /// set aside for the list of earlier requests, which also gets what the others leave. The
     /// current request has a limit of its own; if it is long, the other sections have less.
     ///
-    /// Sections are filled from the items that matter most on, and each later item is inserted above
-    /// the earlier ones. Only the current request is inserted last and comes first.
+    /// Sections are filled from the items that matter most on, and each later item is inserted
+    /// above the earlier ones. Only the current request is inserted last and comes first.
     pub(super) fn write_page(&self) -> String {
         let mut draft = Draft {
             page: Sections::default(),
@@ -218,8 +218,8 @@ impl SummaryBuilder {
         }
     }
 
-    /// Returns the lists of rules, those of the skill in use, and the newest wishes, each in its own
-    /// room.
+    /// Returns the lists of rules, those of the skill in use, and the newest wishes, each in its
+    /// own room.
     fn rules_and_wishes(&self) -> Vec<String> {
         let mut rules = Vec::new();
         let mut wishes = Vec::new();

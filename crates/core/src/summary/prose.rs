@@ -257,7 +257,8 @@ pub(super) fn ends_in_question(text: &str) -> bool {
     is_asking(last_prose_line(text))
 }
 
-/// Whether a sentence of prose ends with a question mark, perhaps with an exclamation mark after it.
+/// Whether a sentence of prose ends with a question mark, perhaps with an exclamation mark after
+/// it.
 pub(super) fn is_asking(sentence: &str) -> bool {
     let text = sentence.trim_end_matches(['*', '_', ' ', '!', '！']);
     text.ends_with(['?', '？', '؟', '՞', '⁇', '\u{37e}'])

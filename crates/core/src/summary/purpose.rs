@@ -110,8 +110,8 @@ fn only_asks(request: &str) -> bool {
     is_asking(request) && first_word.is_some_and(|word| ASKING_WORDS.contains(&word))
 }
 
-/// Returns a request as it is quoted as a purpose: on one line, with its orders and rules before its
-/// prose if it specifies the work.
+/// Returns a request as it is quoted as a purpose: on one line, with its orders and rules before
+/// its prose if it specifies the work.
 fn quote_purpose(request: &str) -> String {
     let max = room_for_purpose(request);
     cut_line(&condense_request(request, max), max)
@@ -146,8 +146,8 @@ impl SummaryBuilder {
         purposes
     }
 
-    /// Returns the number of UTF-16 units by which the page may grow for a long purpose: one half of
-    /// what it takes more than others. The other sections shrink by the other half.
+    /// Returns the number of UTF-16 units by which the page may grow for a long purpose: one half
+    /// of what it takes more than others. The other sections shrink by the other half.
     pub(super) fn room_of_long_purpose(&self) -> usize {
         if self.is_purpose_quoted_anyway() {
             return 0;

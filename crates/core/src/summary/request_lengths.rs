@@ -25,9 +25,9 @@ pub(super) fn size_of_requests(turns: &[Turn], max: usize) -> usize {
         .sum()
 }
 
-/// Returns the greatest length to which texts may be cut so that together they fit in `room`; `room`
-/// itself if they fit uncut. Texts of sizes 10, 50 and 200 fit in 120 units if they are cut to 60:
-/// what the short ones leave goes to the long one.
+/// Returns the greatest length to which texts may be cut so that together they fit in `room`;
+/// `room` itself if they fit uncut. Texts of sizes 10, 50 and 200 fit in 120 units if they are cut
+/// to 60: what the short ones leave goes to the long one.
 fn longest_fitting(sizes: &[usize], room: usize) -> usize {
     let mut shortest_first = sizes.to_vec();
     shortest_first.sort_unstable();

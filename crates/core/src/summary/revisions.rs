@@ -146,8 +146,8 @@ impl<'m> LaterMessage<'m> {
     /// name the same thing, and one of these holds:
     ///
     /// - They have different numbers of it: "3 slots", and later "4 slots".
-    /// - The earlier one names a value only by another thing ("same as the accent"), and the message,
-    ///   which comes next, has a color.
+    /// - The earlier one names a value only by another thing ("same as the accent"), and the
+    ///   message, which comes next, has a color.
     /// - The message has words such as "after all" or "instead".
     /// - They have two names in common, and either only one of them is negated ("no icons of
     ///   ships", and later "use icons for ships"), or the message begins as a correction ("no, …").

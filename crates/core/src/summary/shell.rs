@@ -197,8 +197,9 @@ fn is_read_only(step: &CommandStep, part: &str) -> bool {
     step.is_one_of(READ_ONLY_PROGRAMS) || only_informs(part.trim_end_matches(OPERATORS))
 }
 
-/// Whether a command line does not name what it runs: it only opens a shell, in which other commands
-/// follow, or its program reads a here-document. `nix develop`, `ssh pier`, `python3 - <<EOF`
+/// Whether a command line does not name what it runs: it only opens a shell, in which other
+/// commands follow, or its program reads a here-document. `nix develop`, `ssh pier`, `python3 -
+/// <<EOF`
 pub(super) fn hides_work(line: &str) -> bool {
     const SHELLS: [&str; 11] = [
         "bash",

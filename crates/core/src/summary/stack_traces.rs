@@ -23,8 +23,8 @@ const KEPT_LINES: usize = 4;
 /// Fewer lines between those that stay are not left out.
 const LEAST_OMITTED: usize = 5;
 
-/// Returns a message without the frames in the middle of its long stack traces. A line says how many
-/// lines are left out.
+/// Returns a message without the frames in the middle of its long stack traces. A line says how
+/// many lines are left out.
 pub(super) fn fold_stack_traces(message: &str) -> Cow<'_, str> {
     let lines: Vec<&str> = message.split_inclusive('\n').collect();
     let long_stacks = find_long_stacks(&lines);
@@ -80,8 +80,8 @@ fn is_frame(line: &str) -> bool {
     FRAME.is_match(line.trim_end())
 }
 
-/// Whether a line is indented like the code that Python quotes below a frame, or like the place that
-/// Rust prints there.
+/// Whether a line is indented like the code that Python quotes below a frame, or like the place
+/// that Rust prints there.
 fn is_deeply_indented(line: &str) -> bool {
     line.starts_with("    ") || line.starts_with('\t')
 }

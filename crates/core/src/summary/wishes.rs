@@ -240,8 +240,8 @@ pub(super) fn binds_in_general(wish: &str) -> bool {
     WORDS.is_match(wish)
 }
 
-/// Whether a wish is about one step, or only until it begins or the user says more: "start with
-/// the models, do not run the migration", "read the plan before you start", "do not write code yet".
+/// Whether a wish is about one step, or only until it begins or the user says more: "start with the
+/// models, do not run the migration", "read the plan before you start", "do not write code yet".
 pub(super) fn is_for_the_moment(wish: &str) -> bool {
     static MOMENT: LazyLock<Regex> = LazyLock::new(|| {
         compile_expression(

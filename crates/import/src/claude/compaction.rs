@@ -47,8 +47,8 @@ impl ClaudeReader<'_> {
     }
 
     /// Returns the entry that the line of a compaction follows. The line begins a new context, so
-    /// its parent is `null`. Its logical parent is the last line before it. If neither is known, the
-    /// line follows the main conversation.
+    /// its parent is `null`. Its logical parent is the last line before it. If neither is known,
+    /// the line follows the main conversation.
     fn find_entry_before_boundary(&self, line: &ClaudeLine) -> Option<NodeIx> {
         let logical_parent = non_empty_text(line.value, "logicalParentUuid");
         let parent = logical_parent.or_else(|| line.parent.clone());
@@ -106,8 +106,8 @@ impl ClaudeReader<'_> {
         self.writer.append(parent, draft)
     }
 
-    /// Whether `entry` is the parent of a compaction, or an ancestor of that. pi looks for the first
-    /// kept entry only there.
+    /// Whether `entry` is the parent of a compaction, or an ancestor of that. pi looks for the
+    /// first kept entry only there.
     fn is_at_or_above(&self, entry: NodeIx, parent: Option<NodeIx>) -> bool {
         match parent {
             Some(parent) => self.writer.is_ancestor_or_self(entry, parent),

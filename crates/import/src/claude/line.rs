@@ -67,9 +67,9 @@ impl ClaudeLine<'_> {
     /// [`begin_message`](crate::writer::EntryWriter::begin_message) has begun. `message` lacks only
     /// its time.
     ///
-    /// Whatever has no place in the message is kept in the member `claude` of the entry: the members
-    /// of the line except those with `converted_keys`, and as `message` the unconverted members of
-    /// the source's message, with `unconverted_blocks` as its content.
+    /// Whatever has no place in the message is kept in the member `claude` of the entry: the
+    /// members of the line except those with `converted_keys`, and as `message` the unconverted
+    /// members of the source's message, with `unconverted_blocks` as its content.
     pub(super) fn draft_message(
         &self,
         message: Object,

@@ -128,8 +128,8 @@ impl CodexReader<'_> {
         Ok(Conversion::Converted)
     }
 
-    /// Goes back to before the last turns, whose number is in the event: `{"num_turns":2}`. If there
-    /// are fewer turns, goes back to before the first one.
+    /// Goes back to before the last turns, whose number is in the event: `{"num_turns":2}`. If
+    /// there are fewer turns, goes back to before the first one.
     fn roll_back(&mut self, event: Outlined) -> io::Result<()> {
         self.release_reply()?;
         let turn_count = event.get_raw("num_turns").and_then(Raw::as_index);

@@ -80,7 +80,8 @@ impl CodexReader<'_> {
 
 /// Converts OpenAI's usage of a request to the `usage` object of pi, as JSON. OpenAI's input
 /// includes the cached tokens, which pi counts apart: 1000 input tokens, of which 800 are cached,
-/// become `{"input":200,"cacheRead":800, …}`. `context_tokens` is the size of the context afterwards.
+/// become `{"input":200,"cacheRead":800, …}`. `context_tokens` is the size of the context
+/// afterwards.
 fn convert_usage(usage: Raw, context_tokens: f64) -> Vec<u8> {
     let input_tokens = finite_or_zero(usage.get("input_tokens"));
     let cached_tokens = finite_or_zero(usage.get("cached_input_tokens"));

@@ -376,8 +376,8 @@ impl ResultContent {
         }
     }
 
-    /// Adds the answer of a tool, the value of `functionResponse`: its text, or any other `response`
-    /// as JSON, and the images in its `parts`.
+    /// Adds the answer of a tool, the value of `functionResponse`: its text, or any other
+    /// `response` as JSON, and the images in its `parts`.
     ///
     /// ```text
     /// {"id":"c1","name":"read_file","response":{"output":"text"},"parts":[{"inlineData":{…}}]}

@@ -116,7 +116,8 @@ impl OpenCodeReader<'_> {
 
 impl ModelName {
     /// Reads the model of a message of the user:
-    /// `{"model":{"providerID":"anthropic","modelID":"claude-opus-4"}}`. `None` if a name is missing.
+    /// `{"model":{"providerID":"anthropic","modelID":"claude-opus-4"}}`. `None` if a name is
+    /// missing.
     fn read(info: Raw) -> Option<ModelName> {
         let model = info.get("model")?;
         Some(ModelName {

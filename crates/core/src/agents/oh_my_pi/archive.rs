@@ -1,8 +1,8 @@
 //! The archive of a snapcompact compaction (a kind of oh-my-pi's compactions): old history as text,
 //! and as pictures of text, which are called frames.
 //!
-//! A model receives pictures up to a limit in bytes. A picture that is still a reference to a blob is
-//! missing: either the blob could not be read, or the reader of entries reads no blobs.
+//! A model receives pictures up to a limit in bytes. A picture that is still a reference to a blob
+//! is missing: either the blob could not be read, or the reader of entries reads no blobs.
 
 use super::data_url::elide_data_urls;
 use super::message::non_empty_text;

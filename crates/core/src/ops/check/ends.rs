@@ -77,9 +77,9 @@ impl<'s> Ends<'s> {
 
     /// Whether an owner is an end or a descendant of one.
     ///
-    /// An owner that was added and has no child is an end. But a tool result may be before its owner
-    /// in the file. The owner is then no end yet: when it is added, it takes the place of the end
-    /// above it, as `reply c` does here.
+    /// An owner that was added and has no child is an end. But a tool result may be before its
+    /// owner in the file. The owner is then no end yet: when it is added, it takes the place of the
+    /// end above it, as `reply c` does here.
     ///
     /// ```text
     ///   in the file     user a, result b (of c), reply c
@@ -97,9 +97,9 @@ impl<'s> Ends<'s> {
         false
     }
 
-    /// Adds the next entry in file order, and updates the ends (the added entries that have no added
-    /// child). `parent` is its parent after the repair, which may come later in the file. A tool
-    /// result with a parent changes no end.
+    /// Adds the next entry in file order, and updates the ends (the added entries that have no
+    /// added child). `parent` is its parent after the repair, which may come later in the file. A
+    /// tool result with a parent changes no end.
     pub fn add_entry(&mut self, ix: EntryIx, parent: Option<EntryIx>) {
         let Some(parent) = parent else {
             self.add_end(ix);

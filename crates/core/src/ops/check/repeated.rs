@@ -12,8 +12,8 @@ use std::io;
 /// Returns the lines of entries that are the same, byte for byte, as the line of an earlier entry.
 /// They are in file order. `session` is the session in `source`.
 ///
-/// If the lines with an id are not all the same, none of them counts as repeated: the agents resolve
-/// the id to the last of them, whatever the others are.
+/// If the lines with an id are not all the same, none of them counts as repeated: the agents
+/// resolve the id to the last of them, whatever the others are.
 pub(super) fn find_repeated_lines(
     session: &Session,
     source: &dyn ReadAt,

@@ -416,7 +416,8 @@ fn find_direct_results<'s>(
 
     let mut direct_results: HashMap<Call, Vec<EntryIx>> = HashMap::default();
     for answer in all_answers(session) {
-        // Results do not count as messages, so this is the message with the call of a direct result.
+        // Results do not count as messages, so this is the message with the call of a direct
+        // result.
         let Some(message) = messages.message_above(answer.result) else {
             continue;
         };
@@ -454,8 +455,8 @@ fn find_callers(
     caller_by_result
 }
 
-/// Returns, by call id, all messages that make a call with this id, on any branch. Only the calls of
-/// separated results are listed, and no messages that the agents omit from the context.
+/// Returns, by call id, all messages that make a call with this id, on any branch. Only the calls
+/// of separated results are listed, and no messages that the agents omit from the context.
 fn callers_by_call_id<'s>(
     session: &'s Session,
     separated: &[Answer],

@@ -298,8 +298,8 @@ fn stored_calls(message: Raw<'_>) -> Vec<Raw<'_>> {
     calls
 }
 
-/// Returns the first of `entries` in which a shell command is called, or was run by the user. Such a
-/// command may change any file. The session must have been loaded with tool calls.
+/// Returns the first of `entries` in which a shell command is called, or was run by the user. Such
+/// a command may change any file. The session must have been loaded with tool calls.
 pub fn find_command(reader: &EntryReader, entries: &[EntryIx]) -> io::Result<Option<EntryIx>> {
     let session = reader.session();
     for &ix in entries {

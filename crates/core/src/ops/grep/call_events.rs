@@ -75,9 +75,9 @@ impl CallEvents {
         self.chunk_start == chunk.start
     }
 
-    /// Whether the call with this id on `line` failed. False if no result follows, or only after the
-    /// next call with this id: then this call was interrupted. False also if no result begins within
-    /// [`MAX_DISTANCE`] behind the chunk. Must be called for lines in file order.
+    /// Whether the call with this id on `line` failed. False if no result follows, or only after
+    /// the next call with this id: then this call was interrupted. False also if no result begins
+    /// within [`MAX_DISTANCE`] behind the chunk. Must be called for lines in file order.
     pub fn has_call_failed(
         &mut self,
         source: &dyn ReadAt,

@@ -123,8 +123,8 @@ pub(super) struct FileSearch<'s> {
 struct SearchedRange {
     matches: Vec<Match>,
     unread: Option<DamagedLines>,
-    /// The lines that begin in the range. `None` if they were not counted, or if there are none: the
-    /// range is then within one long line.
+    /// The lines that begin in the range. `None` if they were not counted, or if there are none:
+    /// the range is then within one long line.
     counted: Option<LinesOfRange>,
 }
 

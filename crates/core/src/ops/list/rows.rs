@@ -104,8 +104,8 @@ impl SessionTree {
         self.put_continuations_last();
     }
 
-    /// Makes each continuation the last child of its source. It is drawn at the level of its source,
-    /// so nothing else of the source can follow it.
+    /// Makes each continuation the last child of its source. It is drawn at the level of its
+    /// source, so nothing else of the source can follow it.
     fn put_continuations_last(&mut self) {
         for (children, &continuation) in self.children.iter_mut().zip(&self.continuations) {
             if let Some(continuation) = continuation {

@@ -33,8 +33,8 @@ impl Beginning {
     }
 }
 
-/// Reads the name of a session, and its beginning, but no other entries. `None` if these do not show
-/// the title, or cannot be read.
+/// Reads the name of a session, and its beginning, but no other entries. `None` if these do not
+/// show the title, or cannot be read.
 pub fn read_beginning(path: &Path, source: &dyn ReadAt) -> Option<Beginning> {
     let head = peek::head(source).ok()?;
     let name = peek::read_name(&head, source).ok()?;

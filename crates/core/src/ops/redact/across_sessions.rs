@@ -24,8 +24,8 @@ pub fn recognize_secrets(source: &dyn ReadAt, workers: usize) -> io::Result<Vec<
 /// Finds which of many values occur in a session. Built once, it serves any number of sessions.
 ///
 /// It makes the redaction of many sessions take linear time: each is redacted with the few values
-/// that occur in it. A redactor with the secrets of all sessions, built for each of them, would take
-/// quadratic time.
+/// that occur in it. A redactor with the secrets of all sessions, built for each of them, would
+/// take quadratic time.
 pub struct ValueFinder {
     /// Its search is narrow, because lines without a value are of no interest.
     redactor: Redactor,

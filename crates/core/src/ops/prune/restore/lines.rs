@@ -128,8 +128,8 @@ impl<'a> RestoredLines<'a> {
     ///
     /// Operations must be undone from the newest to the oldest.
     pub fn undo_operation(&mut self, records: &'a [PrunedRecord]) -> io::Result<Vec<Fate>> {
-        // Entries before values, because a value may be in an entry that is put back. Entries before
-        // the mark, because it stays if none of them has a place.
+        // Entries before values, because a value may be in an entry that is put back. Entries
+        // before the mark, because it stays if none of them has a place.
         let mut fates_by_index = self.put_entries_back(records)?;
         if let Some(mark_index) = records.iter().position(PrunedRecord::is_mark) {
             let mark_fate = if are_all_entries_lost(records, &fates_by_index) {
@@ -160,7 +160,8 @@ impl<'a> RestoredLines<'a> {
     }
 
     /// Removes the mark of an operation, which must be the last line, and returns its fate. A mark
-    /// is an entry that a prune appends if the agents would otherwise take another one for the leaf.
+    /// is an entry that a prune appends if the agents would otherwise take another one for the
+    /// leaf.
     ///
     /// If entries were appended after the mark, it stays, because they may refer to it. This counts
     /// as restored, too, and so does a session without the mark.
