@@ -45,7 +45,7 @@ const HELP_FORMS: [GuideRow; 3] = [
 /// The forms of a SESSION argument.
 const SESSION_FORMS: &str = "SESSION is a file, or - for standard input. It can also be the start \
     or end of a session's id, the start of the short id that `list` shows, a session's name, or \
-    words of its title. In this directory, `last` is the session whose file changed last (a \
+    words of its title. Of the sessions started in the current directory, `last` is the one whose file changed last (a \
     new label counts as a change), `last~1` the session before `last`.";
 
 /// Returns the whole command line with its help arranged. The help of pisess itself is written by

@@ -53,8 +53,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///   of what followed. `~` marks the agent's estimate for all messages. The
 ///   estimate replaces the sum in two cases: the sum is less than a quarter of the
 ///   estimate, or `prune` has moved parts of messages since the last count
-/// - the branch point: the last message or other entry of the conversation that the
-///   branch shares with another branch. A narrow terminal shows only its id. The
+/// - the branch point: the last entry that the branch shares with another branch,
+///   apart from settings and bookkeeping. A narrow terminal shows only its id. The
 ///   column is left out if no branch has one
 /// - its first user message after the branch point. The column is left out on a narrow
 ///   terminal, and if in every branch this message is also the last user message

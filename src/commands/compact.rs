@@ -212,9 +212,9 @@ fn report_context_sizes(
     let before = format_tokens(tokens_before);
     let after = format_tokens(tokens_after);
     let message = if is_dry_run {
-        format!("the context has {before} tokens, and would have {after}")
+        format!("the context has {before} tokens; its messages would have {after}")
     } else {
-        format!("the context had {before} tokens, and now has {after}")
+        format!("the context had {before} tokens; its messages now have {after}")
     };
     ui.print_status(&message);
 }

@@ -103,8 +103,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// whole name of a session of the current directory. Otherwise it is PATTERN. If no entry matches,
 /// the argument is tried as the name of a session of another project. If no session has the name,
 /// the argument is tried as words of a title, and exactly one title must contain them. With -c, -l,
-/// -o, --json or -q, titles are not tried. Case does not matter in names; stderr names the session.
-/// To search for a text that is also the name of a session, use `-e`.
+/// -o, --json or -q, titles are not tried. Case does not matter in names. Stderr reports which
+/// session was found. To search for a text that is also the name of a session, use `-e`.
 ///
 /// PATTERN is a regular expression of Rust's regex crate, as in ripgrep; `^` and `$` match at line
 /// breaks within a text. If a pattern begins with `-`, put `-e` or `--` before it.

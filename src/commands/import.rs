@@ -60,8 +60,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// session that started them). Data without a counterpart is kept in custom entries. The source is
 /// not changed.
 ///
-/// A sub-agent becomes a session below the session that started it. If a Codex thread was continued
-/// from an earlier turn, Codex keeps it in several files. These files become one session.
+/// A sub-agent that has a file of its own becomes a session below the session that started it. If a
+/// Codex thread was continued from an earlier turn, Codex keeps it in several files. These files
+/// become one session.
 ///
 /// A SOURCE is a file, a directory, an id or its beginning or end, a name, or words of a title. A
 /// word can also be the name of a file. If the file is a session of one of these agents, the file

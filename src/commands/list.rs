@@ -73,16 +73,16 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// - the age of the last user or assistant message
 /// - the short id: the last 8 characters of the session's id, or 12 if 8 are not
-///   distinct. Other commands accept the short id, or only its highlighted start,
-///   as SESSION
+///   distinct. Other commands accept it, or its start, as SESSION; in colour, the
+///   part that suffices is highlighted
 /// - the agent (`pi`, or `omp` for oh-my-pi) and the project, if there are several
 /// - the numbers of messages and branches
 /// - the size of the file
 /// - the size of the context at the leaf, in tokens: the provider's last count,
 ///   plus an estimate of what followed. `~` marks the agent's estimate for all
-///   messages. The estimate replaces the sum in two cases: the sum is less than a
-///   quarter of the estimate, or `prune` has moved parts of messages since the last
-///   count
+///   messages. That estimate replaces the first one and the count in two cases:
+///   together, these are less than a quarter of it, or `prune` has moved parts of
+///   messages since the last count
 /// - the cost
 /// - the name, or else the first user message that is not just a command
 ///

@@ -229,7 +229,7 @@ impl Command {
 }
 
 /// The help of `--source` for a command that reads one session.
-const SOURCE_HELP: &str = "Read only the sessions of these agents (names as in `list`; as SESSION, `last` is the newest of them)";
+const SOURCE_HELP: &str = "Read only the sessions of these agents (for the names, see `pisess list --help`; as SESSION, `last` is the newest session of these agents)";
 
 /// Runs one command line, and returns its exit code. The result is a number and not an `Exit`,
 /// because an external program may exit with any code.

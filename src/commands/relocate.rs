@@ -38,14 +38,13 @@ pub const GUIDE: Guide = Guide::new(&[
 
 /// Move sessions to another project directory.
 ///
-/// Sets the working directory in the header of each session to DIR. If a session is in the store of
-/// its agent (the directory in which the agent keeps sessions), its file moves to the directory in
-/// which the store keeps the sessions of DIR; otherwise, only its header is changed. When a file
-/// moves, no other file is overwritten, and the headers of the session's forks in the stores get
-/// the new path. The other files of the session move, too: SESSION.pruned, and the files that
-/// oh-my-pi keeps beside a session, including sub-agents. Other files whose names begin with the
-/// session's name, such as backups, stay and are reported. A store directory that is empty
-/// afterwards stays, too.
+/// Sets the working directory in the header of each session to DIR. A session in its agent's store
+/// (where the agent keeps sessions) moves to the store's directory for DIR. Of other sessions, only
+/// the header is changed. When a file moves, no other file is overwritten, and the headers of the
+/// session's forks in the stores get the new path. The other files of the session move, too:
+/// SESSION.pruned, and the files that oh-my-pi keeps beside a session, including sub-agents. Other
+/// files whose names begin with the session's name, such as backups, stay and are reported. A store
+/// directory that is empty afterwards stays, too.
 ///
 /// If the header of a fork cannot be changed, the session is not moved. With --force, it is moved,
 /// and the fork is reported (exit 4). If a session belongs to DIR already, its file stays where it

@@ -87,7 +87,7 @@ pub const GUIDE: Guide = Guide::new(&[
         "pisess show --file clock.rs session.jsonl ':1/rem_euclid^'",
     ),
     Example::answers_no(
-        "Print a file as the branch that the last switch left had it",
+        "Print a file as it was on the branch that the last switch left",
         "pisess show --file clock.rs session.jsonl -",
     ),
     Example::answers_no(

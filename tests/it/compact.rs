@@ -484,7 +484,7 @@ fn dry_run_and_json() {
     would append 1 line to ./two-branches.jsonl
      size  id        type        content
     228 B  226b1b5c  compaction  short
-    2> pisess: the context has 31 tokens, and would have 2
+    2> pisess: the context has 31 tokens; its messages would have 2
     ");
     assert_snapshot!(s.unchanged("compact -n --json ./two-branches.jsonl --first-kept none --summary short"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":true,"written":[{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"short","firstKeptEntryId":"226b1b5c","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}],"editorText":null}"#);
     assert_snapshot!(s.run("compact --json ./two-branches.jsonl --first-kept none --summary short"), @r#"{"path":"./two-branches.jsonl","action":"append","dryRun":false,"written":[{"type":"compaction","id":"226b1b5c","parentId":"1a2b3c07","timestamp":"2026-05-04T12:00:00.000Z","summary":"short","firstKeptEntryId":"226b1b5c","tokensBefore":31,"details":{"readFiles":[],"modifiedFiles":[]},"fromHook":false}],"editorText":null}"#);
