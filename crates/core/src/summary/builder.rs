@@ -75,6 +75,12 @@ impl SummaryBuilder {
     pub fn add(&mut self, entry: &str, message: &SummaryMessage) {
         match message {
             SummaryMessage::User(text) => self.add_user_message(entry, text),
+            SummaryMessage::KeptRequest(text) => {
+                self.add_user_message(entry, text);
+                // Its reply is unknown. Without one, the request would seem to be passed over, and
+                // the next one to be added to it.
+                self.turn.add_reply("", &ReplyEnd::Done);
+            }
             SummaryMessage::Command(command) => {
                 // The user calls `/chart` alone, too, which otherwise is for the agent itself.
                 self.is_aside = false;

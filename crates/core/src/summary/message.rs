@@ -8,6 +8,8 @@ use crate::session::outcome::Outcome;
 #[derive(Debug)]
 pub(super) enum SummaryMessage {
     User(String),
+    /// A request that Codex kept through a compaction, without its reply.
+    KeptRequest(String),
     /// A command with a prompt that the user called in another agent, with its arguments.
     Command(String),
     /// What may be the prompt of the command before it.
@@ -55,6 +57,7 @@ impl SummaryMessage {
         let mut texts = Vec::new();
         match self {
             SummaryMessage::User(text)
+            | SummaryMessage::KeptRequest(text)
             | SummaryMessage::Command(text)
             | SummaryMessage::CommandPrompt(text)
             | SummaryMessage::CompactionSummary(text)

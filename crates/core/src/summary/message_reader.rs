@@ -109,7 +109,22 @@ impl<'a> ScannedMessage<'a> {
         if is_from_imported_agent(self.get("customType")) {
             return self.read_imported();
         }
+        if string_head(self.get("customType")) == COMPACTED {
+            return self.read_kept_by_codex();
+        }
         self.read_extension()
+    }
+
+    /// Reads a message that Codex sent again after a compaction: a request of the user, or what
+    /// Codex itself wrote in the user's name.
+    fn read_kept_by_codex(&self) -> SummaryMessage {
+        let request = self.request().trim().to_owned();
+        let is_of_host = HOST_STARTS.iter().any(|start| request.starts_with(start));
+        if is_of_host || request.is_empty() {
+            SummaryMessage::Other
+        } else {
+            SummaryMessage::KeptRequest(request)
+        }
     }
 
     /// Reads a custom message of oh-my-pi that begins a turn of the user: a skill that the user
@@ -260,6 +275,21 @@ fn content_text<'a>(facts: &MessageFacts<'a>, blocks: &[Block<'a>]) -> Text<'a> 
 /// The type that `import` gives the note of Claude Code that the user cut a reply short. The reply
 /// itself does not say so.
 const INTERRUPTION: &str = "claude.interruption";
+
+/// The type that `import` gives the messages that Codex keeps through a compaction.
+const COMPACTED: &str = "codex.compacted";
+
+/// What the messages begin with that Codex writes in the name of the user.
+const HOST_STARTS: [&str; 8] = [
+    "# AGENTS.md instructions",
+    "<environment_context>",
+    "<permissions instructions>",
+    "<skill>",
+    "<subagent_notification>",
+    "<turn_aborted>",
+    "<user_instructions>",
+    "<user_shell_command>",
+];
 
 /// Whether an extension's message is what another agent wrote in the name of the user, under the
 /// type that `import` gives it. Summaries leave such a message out, unless it is a skill, or a

@@ -40,7 +40,7 @@ impl Sequel {
             SummaryMessage::User(text) | SummaryMessage::Skill { request: text, .. } => {
                 self.has_request |= !text.trim().is_empty() && !is_agent_command(text);
             }
-            SummaryMessage::Command(_) => self.has_request = true,
+            SummaryMessage::Command(_) | SummaryMessage::KeptRequest(_) => self.has_request = true,
             SummaryMessage::Reply {
                 text, stop, calls, ..
             } => {

@@ -242,10 +242,10 @@ fn enter_folder(folder: &str, arguments: &[String]) -> String {
 }
 
 /// Whether a tool changes files, by its name. A tool that keeps a list of what is to be done does
-/// not.
+/// not, nor one that writes to a running command, as `write_stdin` of Codex.
 pub(super) fn changes_files(tool: &str) -> bool {
     let name = tool.to_lowercase();
-    if name.contains("todo") || name.starts_with("task") {
+    if name.contains("todo") || name.starts_with("task") || name.ends_with("stdin") {
         return false;
     }
     ["edit", "write", "patch", "create"]

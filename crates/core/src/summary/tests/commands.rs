@@ -1,4 +1,5 @@
-//! Tests: commands that a user called in Claude Code, as `import` stores them.
+//! Tests: what a user requested in Claude Code and Codex, as `import` stores it in messages that
+//! are not the user's.
 
 use super::*;
 
@@ -82,4 +83,33 @@ fn a_command_is_no_remark_on_a_failure() {
     };
     assert!(after(user("no chart, how odd")).contains("make map"));
     assert_eq!(after(command("review", "all")), "- (none)");
+}
+
+/// Codex keeps the user's messages through a compaction, and none of the replies.
+#[test]
+fn requests_that_codex_kept_are_requests() {
+    let kept = |text: &str| custom("codex.compacted", text);
+    let parts = [
+        kept("# AGENTS.md instructions for /bay\n\nAlways draw north up."),
+        kept("<environment_context>\n  <cwd>/bay</cwd>\n</environment_context>"),
+        kept(
+            "Draw the chart of the whole bay with all its harbours and lights, one sheet for each.",
+        ),
+        kept("Leave the wrecks out."),
+        kept("1 and 2"),
+        tool("I draw.", "write_stdin", r#"{"session_id":7}"#, None),
+    ];
+    let text = summary(None, parts);
+    assert_eq!(quotation(&text, REQUEST), "1 and 2");
+    assert!(
+        text.contains("What the session began with: \"Draw the chart of the whole bay"),
+        "{text}"
+    );
+    assert!(
+        text.contains("The request before it: \"Leave the wrecks out.\""),
+        "{text}"
+    );
+    for absent in ["AGENTS.md", "/bay", "not replied to", "Files changed"] {
+        assert!(!text.contains(absent), "{absent}: {text}");
+    }
 }
