@@ -19,7 +19,7 @@ use std::hash::BuildHasher;
 
 impl ListStats {
     /// Adds what an entry contributes to the row of its session in a list. For any entry, this is
-    /// whether its time is in `period`; for messages, see [`Self::add_message`]. `time_ms` is the
+    /// whether its time is in `period`; for messages, see `add_message`. `time_ms` is the
     /// entry's own time, in milliseconds since 1970.
     pub fn add_entry(
         &mut self,
