@@ -50,9 +50,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ///   switch
 /// - the number of entries after the branch point
 /// - the size of its context in tokens: the provider's last count, plus an estimate
-///   of what followed. `~` marks the agent's estimate for all messages. The
-///   estimate replaces the sum in two cases: the sum is less than a quarter of the
-///   estimate, or `prune` has moved parts of messages since the last count
+///   of what followed. `~` marks the agent's estimate for all messages. It is shown
+///   if the count plus the estimate of what followed is less than a quarter of it, or
+///   if `prune` has moved parts of messages since the count
 /// - the branch point: the last entry that the branch shares with another branch,
 ///   apart from settings and bookkeeping. A narrow terminal shows only its id. The
 ///   column is left out if no branch has one

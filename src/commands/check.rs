@@ -74,8 +74,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// hidden ones. Removed bytes are kept in FILE.rejected. The exit code is 1 if the repaired file
 /// still has a warning or an error, else 0.
 ///
-/// If several files are copies of one session, a note names them. If one of two copies has no entry
-/// that the other lacks, the hint says so; otherwise, the hint names `pisess join`.
+/// If several files are copies of one session, a note names them. If one of two copies contains all
+/// entries of the other, the note's hint says so; otherwise, it names `pisess join`.
 ///
 /// If the header is missing, --repair rebuilds it. Its time and id come from the file's name. Its
 /// working directory comes from --cwd, other sessions in the same directory, or the name of that

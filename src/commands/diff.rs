@@ -54,9 +54,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// compares the paths to them. With one session and nothing else, compares the newest abandoned
 /// branch with the current conversation.
 ///
-/// If the stores (the directories in which the agents keep sessions) have two copies of the only
-/// session, these are compared instead. Two copies result if two computers share a store, for
-/// example by Syncthing. `pisess join` combines the copies.
+/// If you give one session, and the stores (the directories in which the agents keep sessions) have
+/// two copies of it, these are compared instead. Two copies result if two computers share a store,
+/// for example by Syncthing. `pisess join` combines the copies.
 ///
 /// Prints a line for each side: its name, the number of its entries, and the number of entries that
 /// the other side lacks. Then come the last user message and the last entry before the first

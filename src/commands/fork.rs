@@ -105,8 +105,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// work, if there is one. Entries of types that the agent does not know are kept in the same file.
 /// The agent ignores them, and `pisess import` restores them.
 ///
-/// --no-thinking leaves out what the model thought, also where it is encrypted: to share the copy,
-/// or to continue it with a model of another provider. Nothing else of the entries changes.
+/// --no-thinking leaves out the model's thinking, even if encrypted. You can then share the copy,
+/// or continue it with a model of another provider. Nothing else of the entries changes.
 ///
 /// --subtree also copies the descendants of REF. --alone then leaves out the ancestors of REF, so
 /// the model no longer sees them. The new session continues from the original leaf if the leaf was

@@ -80,9 +80,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the size of the file
 /// - the size of the context at the leaf, in tokens: the provider's last count,
 ///   plus an estimate of what followed. `~` marks the agent's estimate for all
-///   messages. That estimate replaces the first one and the count in two cases:
-///   together, these are less than a quarter of it, or `prune` has moved parts of
-///   messages since the last count
+///   messages. It is shown if the count plus the estimate of what followed is less
+///   than a quarter of it, or if `prune` has moved parts of messages since the count
 /// - the cost
 /// - the name, or else the first user message that is not just a command
 ///

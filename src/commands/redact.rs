@@ -61,8 +61,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// shapes are private keys, provider keys, tokens in URLs and headers, passwords in connection
 /// strings and commands, and values assigned to names such as API_KEY. All text is searched, with
 /// JSON escapes decoded. A placeholder such as [REDACTED:github-pat#1] replaces each secret, always
-/// the same for the same secret. All other lines are copied byte for byte, and the copy is a valid
-/// session.
+/// the same for the same secret. Lines from which nothing is removed are copied byte for byte, and
+/// the copy is a valid session.
 ///
 /// Signatures, encrypted thinking and images cannot be searched, so they are removed from their
 /// lines; --keep-images keeps images. Review the copy before you share it: no tool recognizes every
@@ -77,8 +77,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// ordinary word elsewhere. Such a text is removed only where it is clearly the secret; other
 /// places with the text are reported.
 ///
-/// The copy is read again and searched for every secret that was found. If a secret is left in a
-/// place that is not reported, the copy is deleted, and the command fails and names the place.
+/// The copy is read again and searched for every secret that was found. If a secret is left in any
+/// other place than those reported, the copy is deleted, and the command fails and names the place.
 ///
 /// redact changes no session. `pisess prune --secrets SESSION` takes the secrets out of the session
 /// itself, and with --purge for good.

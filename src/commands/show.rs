@@ -135,7 +135,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// (labels, names, the marks that `switch` appends, …) are skipped; `pisess path` lists them.
 ///
 /// --as markdown prints only the text, with tool calls folded, to paste into an issue. --as plain
-/// prints it unchanged, without tool calls and thinking: the output of a command can be saved so.
+/// prints the text unchanged, without tool calls and thinking. Use it to save the output of a
+/// command.
 ///
 /// -C, -A and -B also show the entries before and after each REF in the conversation, as in `grep`.
 ///

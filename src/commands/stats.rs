@@ -102,8 +102,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Time is the sum of all turns. A turn lasts from the user's message to the first reply without
 /// tool calls. Gaps of over an hour are not counted. Days are local, and weeks begin on Monday. The
 /// usage of sub-agents comes from their sessions or, if these are not read, from the tool results
-/// that report it. If neither reports it, their usage is not counted; a note gives its cost, read
-/// from their sessions, and the command that counts them, too.
+/// that report it. If no tool result reports it either, it is not counted; a note gives the cost,
+/// and the command that also counts these sessions.
 ///
 /// The number of changed files counts files that the tools `write` and `edit` changed, but not
 /// files that only commands changed. With `--by file`, calls that failed are counted apart, and not
