@@ -18,7 +18,7 @@ use pisess_json::text::Text;
 use pisess_store::{
     self as store, Archive, FoundFile, FoundFiles, Glance, OnDisk, Reach, StoreError, with_suffix,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The sessions to read, for a command that reads many.
@@ -296,6 +296,27 @@ impl SessionStores {
     /// cannot be read does not belong to the project.
     fn belongs_to_project(&self, path: &Path) -> bool {
         read_any_header(path).is_some_and(|header| is_in_project(&header, self.here()))
+    }
+
+    /// Returns the sessions in the stores that record a working directory for which `is_wanted` is
+    /// true, by this directory. Sub-agents are left out: they may work elsewhere.
+    pub fn find_sessions_by_cwd(
+        &self,
+        is_wanted: impl Fn(&Path) -> bool,
+    ) -> BTreeMap<PathBuf, Vec<FoundFile>> {
+        let mut by_cwd: BTreeMap<PathBuf, Vec<FoundFile>> = BTreeMap::new();
+        for file in self.find_sessions(&Scope::All).files {
+            if file.owner.is_some() {
+                continue;
+            }
+            let Some(cwd) = self.recorded_cwd(&file.path) else {
+                continue;
+            };
+            if is_wanted(&cwd) {
+                by_cwd.entry(cwd).or_default().push(file);
+            }
+        }
+        by_cwd
     }
 
     /// Returns the working directory that a session or an archive records, as an absolute path.

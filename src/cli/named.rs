@@ -18,7 +18,6 @@ use crate::session::paths::{abbreviate_home, is_windows_absolute};
 use crate::session::range::is_range_form;
 use pisess_json::text::Text;
 use pisess_store::{self as store, FoundFile, Glance, Reach, SearchProblem};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// The sessions that arguments name. None of them has been read.
@@ -367,8 +366,7 @@ fn find_project_sessions(
         if !folder.is_dir() {
             continue;
         }
-        let stores = SessionStores::locate_from(&ui.resolve_path(folder), ui);
-        let of_project = stores.find_sessions(&Scope::CurrentProject).files;
+        let of_project = find_sessions_of_project(&ui.resolve_path(folder), ui);
         if !of_project.is_empty() {
             ui.warn(&format!(
                 "{}: the sessions of this project, from the agents' stores",
@@ -381,6 +379,19 @@ fn find_project_sessions(
         return None;
     }
     Some(files)
+}
+
+/// Returns the sessions of the project in a directory: the files where the agents keep the sessions
+/// of this project. If there are none, the files anywhere in the stores that record the directory,
+/// such as sessions that were copied there from another computer.
+fn find_sessions_of_project(folder: &Path, ui: &Ui) -> Vec<FoundFile> {
+    let stores = SessionStores::locate_from(folder, ui);
+    let kept_by_agents = stores.find_sessions(&Scope::CurrentProject).files;
+    if !kept_by_agents.is_empty() {
+        return kept_by_agents;
+    }
+    let mut by_cwd = stores.find_sessions_by_cwd(|cwd| cwd == folder);
+    by_cwd.remove(folder).unwrap_or_default()
 }
 
 /// A project that an argument names, and its sessions.
@@ -402,28 +413,17 @@ fn find_project_by_name(argument: &Path, ui: &Ui) -> Result<Option<NamedProject>
         return Ok(None);
     };
     let stores = SessionStores::locate(ui);
-    let mut cwds = BTreeSet::new();
-    let mut files = Vec::new();
-    for file in stores.find_sessions(&Scope::All).files {
-        if file.owner.is_some() {
-            continue;
-        }
-        let Some(cwd) = stores.recorded_cwd(&file.path) else {
-            continue;
-        };
-        if cwd.ends_with(name) {
-            cwds.insert(cwd);
-            files.push(file);
-        }
-    }
-    if cwds.len() > 1 {
+    let mut by_cwd = stores.find_sessions_by_cwd(|cwd| cwd.ends_with(name));
+    if by_cwd.len() > 1 {
+        let cwds: Vec<PathBuf> = by_cwd.into_keys().collect();
         return Err(several_projects_failure(name, &cwds, ui));
     }
-    Ok(cwds.pop_first().map(|cwd| NamedProject { cwd, files }))
+    let project = by_cwd.pop_first();
+    Ok(project.map(|(cwd, files)| NamedProject { cwd, files }))
 }
 
 /// Returns the failure for a name that several projects have.
-fn several_projects_failure(name: &str, cwds: &BTreeSet<PathBuf>, ui: &Ui) -> Failure {
+fn several_projects_failure(name: &str, cwds: &[PathBuf], ui: &Ui) -> Failure {
     let mut rows = Vec::new();
     for cwd in cwds {
         rows.push(shown_path(cwd, ui));
@@ -510,26 +510,18 @@ fn list_projects_below(folder: &Path, ui: &Ui) -> Vec<String> {
 
     let folder = ui.resolve_path(folder);
     let stores = SessionStores::locate(ui);
-    let mut projects = BTreeSet::new();
-    for file in stores.find_sessions(&Scope::All).files {
-        if file.owner.is_none()
-            && let Some(cwd) = stores.recorded_cwd(&file.path)
-            && cwd.starts_with(&folder)
-        {
-            projects.insert(cwd);
-        }
-    }
+    let by_cwd = stores.find_sessions_by_cwd(|cwd| cwd.starts_with(&folder));
 
     let home = ui.home();
     let mut project_names = Vec::new();
-    for cwd in projects.iter().take(MOST_PROJECTS) {
+    for cwd in by_cwd.keys().take(MOST_PROJECTS) {
         project_names.push(to_visible(&abbreviate_home(
             &cwd.to_string_lossy(),
             home.as_deref(),
         )));
     }
-    if projects.len() > MOST_PROJECTS {
-        project_names.push(format!("and {} more", projects.len() - MOST_PROJECTS));
+    if by_cwd.len() > MOST_PROJECTS {
+        project_names.push(format!("and {} more", by_cwd.len() - MOST_PROJECTS));
     }
     project_names
 }

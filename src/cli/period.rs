@@ -39,8 +39,8 @@ pub struct PeriodArgs {
     /// monday (the last one), 2026-10, 2026-10-31 or a time such as 2026-10-31T12:00
     #[arg(long, value_name = "TIME")]
     pub since: Option<String>,
-    /// Skip what is newer than TIME; all of a day, month or year is
-    /// included
+    /// Skip what is newer than TIME; if TIME is a day, month or year, it is
+    /// included as a whole
     #[arg(long, value_name = "TIME")]
     pub until: Option<String>,
 }

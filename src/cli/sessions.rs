@@ -51,7 +51,7 @@ pub struct SessionsArgs {
 /// Options to print only paths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::Args)]
 pub struct PathsArgs {
-    /// List only files (the paths of matching sessions)
+    /// Print only paths (of the matching sessions)
     #[arg(short = 'l', long, alias = "files-with-matches")]
     pub files: bool,
     /// Like -l, but end each path with a NUL byte, as for `xargs -0`

@@ -19,9 +19,9 @@ const VARIABLE: &str = "PISESS_SOURCES";
 /// The option for the agents whose sessions are read.
 #[derive(Clone, Debug, clap::Args)]
 pub struct SourceArgs {
-    /// Read only the sessions of these agents (pi; omp: oh-my-pi; claude: Claude Code; codex:
-    /// Codex; opencode: OpenCode; gemini: Gemini CLI; all: all of these; several with commas
-    /// between; default without a path: $PISESS_SOURCES, which `redact` ignores, or else pi,omp)
+    /// Read only the sessions of these agents (pi, omp for oh-my-pi, claude for Claude Code, codex,
+    /// opencode, gemini or all, with commas between them) [default without a path: $PISESS_SOURCES
+    /// (not for `redact`), or else pi,omp]
     #[arg(
         id = "source",
         long = "source",

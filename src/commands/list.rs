@@ -67,7 +67,8 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// Without SESSION, lists the sessions of the current directory, from the stores of
 /// both agents (the directories in which pi and oh-my-pi keep sessions). Given a
-/// directory, lists all sessions below it, including hidden directories.
+/// directory, lists all sessions below it, including hidden directories. If there
+/// are none, lists the sessions of the project in that directory, from the stores.
 ///
 /// The columns are as follows; a narrow terminal shows fewer:
 ///

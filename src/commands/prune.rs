@@ -168,8 +168,8 @@ pub struct Args {
     /// needs them
     #[arg(long, conflicts_with_all = ["over", "images", "results", "details", "branch"])]
     pub compacted: bool,
-    /// Prune the branch that contains REF: the entries that follow the nearest branch point above
-    /// REF, down to REF, and everything below these entries
+    /// Prune the branch that contains REF: it begins below the nearest branch point above REF, and
+    /// everything below its first entry belongs to it
     #[arg(long, value_name = "REF", conflicts_with_all = ["over", "images", "results", "details"])]
     pub branch: Option<String>,
     /// Prune these entries, a REF or a range; may be given several times

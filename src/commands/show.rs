@@ -216,7 +216,8 @@ pub struct Args {
     /// changes)
     #[arg(long, value_name = "FILE", conflicts_with_all = ["children", "all_fields", "format", "code", "images", "around", "before_context", "after_context"])]
     pub file: Option<String>,
-    /// List only files (those read or written up to REF, and how much of their content is known)
+    /// Print only paths (of the files read or written up to REF, and how much of their content is
+    /// known)
     #[arg(short = 'l', long, conflicts_with_all = ["children", "all_fields", "format", "code", "images", "file", "around", "before_context", "after_context"])]
     pub files: bool,
     /// Print what the calls changed in files, as a unified diff (with --file, in one file)

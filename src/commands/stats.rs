@@ -118,7 +118,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// With REF after SESSION, only the path to this entry is counted; with a range, only the entries
 /// of the range. For a branch, the range begins at its branch point and ends at its last entry, as
 /// `pisess branches` lists them. With `--last`, the last N entries of each conversation are
-/// counted. Sub-agents are then counted only if a tool result of these entries reports their usage.
+/// counted. In all three cases, sub-agents are counted only if a tool result of these entries
+/// reports their usage.
 ///
 /// Without SESSION, the sessions of the current directory are read. Directories are searched
 /// recursively, including hidden ones.

@@ -39,8 +39,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// Summarize the conversation, or the branch that you leave.
 ///
 /// Without REF, prints a summary of the whole conversation, and writes nothing. With REF and
-/// --print, prints the summary that would be appended, and writes nothing. Without --json, a
-/// printed summary lacks the fixed sentence with which the agents introduce each summary.
+/// --print, prints the summary that would be appended, and writes nothing. Only with --json, a
+/// printed summary begins with the fixed sentence with which the agents introduce each summary.
 ///
 /// With REF alone, the session continues from REF, as with `pisess switch --summarize`: a summary
 /// of the branch you leave is appended there. The summary covers the entries from the branch point
