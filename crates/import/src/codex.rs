@@ -12,6 +12,7 @@
 mod compaction;
 mod content;
 mod events;
+mod failures;
 pub mod format;
 mod history;
 mod items;

@@ -62,7 +62,7 @@ impl CodexReader<'_> {
             id,
             name: &self.tool_name(id, "unknown"),
             content: &convert_result(line.payload.get("output")),
-            // If a command failed, its output shows it: `add_tool_result` looks there.
+            // Only the output itself shows a failure: `add_tool_result` looks there.
             is_error: false,
         };
         self.add_tool_result(line, result, &["type", "call_id", "output"])?;

@@ -1,7 +1,7 @@
-//! The calls of tools in Codex's items and events, and their results. Only the output of a command
-//! shows that it failed.
+//! The calls of tools in Codex's items and events, and their results.
 
 use super::content::{ContentBlock, call_fingerprint, read_content_blocks};
+use super::failures::{CallFailure, find_failure};
 use super::line::CodexLine;
 use super::{CodexReader, Conversion};
 use crate::parts::non_empty_text;
@@ -9,17 +9,7 @@ use pisess_json::outline::Outlined;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
 use pisess_json::{Raw, js};
-use regex::bytes::Regex;
 use std::io;
-use std::sync::LazyLock;
-
-/// Matches the lines that Codex puts before the output of a command, up to the line with the exit
-/// code, which is the first group. An exit code in the output itself does not match.
-static EXIT_CODE_LINE: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = "(?-u)^(?:(?:Chunk ID: |Wall time: |Total output lines: |Original token count: \
-        |Process running with ).*\n)*(?:Exit code: |Process exited with code )(.*)";
-    Regex::new(pattern).expect("a constant")
-});
 
 pub(super) struct ToolCall<'a> {
     pub id: &'a Text<'a>,
@@ -33,8 +23,8 @@ pub(super) struct ToolResult<'a> {
     pub id: &'a Text<'a>,
     pub name: &'a Text<'a>,
     pub content: &'a [ContentBlock<'a>],
-    /// Whether the call failed. A result whose content has an exit code other than 0 is an error in
-    /// any case.
+    /// Whether the call failed, by what Codex stores beside the content. A result is an error in
+    /// any case if its content reports a failure (see [`find_failure`]).
     pub is_error: bool,
 }
 
@@ -69,9 +59,8 @@ impl CodexReader<'_> {
         self.hold_call(line, block, id, unconverted)
     }
 
-    /// Adds the result of a call, and remembers that the call has a result. If the output has an
-    /// exit code other than 0, the result is an error. `converted_keys` are the keys of the payload
-    /// whose members are in the result.
+    /// Adds the result of a call, and remembers that the call has a result. `converted_keys` are
+    /// the keys of the payload whose members are in the result.
     pub(super) fn add_tool_result(
         &mut self,
         line: &CodexLine,
@@ -86,7 +75,11 @@ impl CodexReader<'_> {
         } = result;
         self.answered_calls.insert(id.as_bytes().into());
 
-        let error_code = find_exit_code(content).filter(|code| *code != 0.0);
+        let failure = find_failure(content);
+        let exit_code = match failure {
+            Some(CallFailure::ExitCode(code)) => Some(code),
+            Some(CallFailure::NotDone) | None => None,
+        };
         let message = self
             .writer
             .begin_message(line.value)
@@ -94,11 +87,11 @@ impl CodexReader<'_> {
             .text("toolCallId", id)
             .text("toolName", name)
             .objects("content", content, |object, block| block.add_to(object))
-            .with(error_code, |message, code| {
+            .with(exit_code, |message, code| {
                 let details = Object::new().number("exitCode", code).finish();
                 message.json("details", &details)
             })
-            .bool("isError", is_error || error_code.is_some());
+            .bool("isError", is_error || failure.is_some());
         let members = self.complete_message(line, message, converted_keys);
         self.add_result_entry(line.offset, id.as_bytes(), members)
     }
@@ -322,86 +315,6 @@ pub(super) fn convert_arguments(value: Option<Raw>) -> Vec<u8> {
     Object::new().text("input", &text).finish()
 }
 
-/// Returns the exit code of a command from the content of its result, as [`parse_exit_code`] does.
-fn find_exit_code(content: &[ContentBlock]) -> Option<f64> {
-    // Most outputs are not of a command. Their first bytes show this before anything is decoded.
-    let first_text = content
-        .iter()
-        .filter_map(ContentBlock::undecoded_text)
-        .find(|text| !text.is_empty())?;
-    let may_have_exit_code = OUTPUT_PREFIXES
-        .iter()
-        .any(|prefix| may_begin_with(first_text, prefix));
-    if !may_have_exit_code {
-        return None;
-    }
-
-    let mut output = Text::default();
-    for text in content.iter().filter_map(ContentBlock::text) {
-        output.push(&text);
-    }
-    parse_exit_code(&output)
-}
-
-/// The first bytes of an output with an exit code. An output is JSON, which begins with `{`, or
-/// text, whose first line is one of those that [`EXIT_CODE_LINE`] matches (see
-/// [`parse_exit_code`]).
-const OUTPUT_PREFIXES: [&str; 8] = [
-    "{",
-    "Chunk ID: ",
-    "Wall time: ",
-    "Total output lines: ",
-    "Original token count: ",
-    "Process running with ",
-    "Exit code: ",
-    "Process exited with code ",
-];
-
-/// Whether an output may begin with a prefix. `first_text` is the first text of the output; more
-/// texts may follow, so it may be shorter than the prefix. It is compared up to its first escape,
-/// because an escape may be any character:
-///
-/// ```text
-/// Chunk ID: 7     begins with `Chunk ID: `
-/// Chunk           may begin with it: the next text may be ` ID: 7`
-/// Chu\u006ek      may begin with it
-/// Churn           does not
-/// ```
-fn may_begin_with(first_text: &[u8], prefix: &str) -> bool {
-    for (byte, wanted) in first_text.iter().zip(prefix.as_bytes()) {
-        if *byte == b'\\' {
-            return true;
-        }
-        if byte != wanted {
-            return false;
-        }
-    }
-    true
-}
-
-/// Returns the exit code of a command from one of the two forms of its output; `None` if it has
-/// none. The code is a float, because the JSON of the first form may contain any number:
-///
-/// ```text
-/// {"output":"…","metadata":{"exit_code":1}}
-///
-/// Wall time: 2 seconds
-/// Process exited with code 1
-/// …
-/// ```
-fn parse_exit_code(output: &Text) -> Option<f64> {
-    let bytes = output.as_bytes();
-    if bytes.first() == Some(&b'{') {
-        let metadata = Raw::parse(bytes).ok()?.get("metadata")?;
-        return metadata.get("exit_code")?.number();
-    }
-
-    let code = EXIT_CODE_LINE.captures(bytes)?.get(1)?;
-    let code = std::str::from_utf8(code.as_bytes()).ok()?;
-    // The line may end in CRLF.
-    code.trim_end().parse().ok()
-}
-
 /// Converts a result to content: its texts and images if it has any, or else its JSON as a text. A
 /// missing result becomes empty content.
 pub(super) fn convert_result<'a>(value: Option<impl Into<Outlined<'a>>>) -> Vec<ContentBlock<'a>> {
@@ -417,60 +330,5 @@ pub(super) fn convert_result<'a>(value: Option<impl Into<Outlined<'a>>>) -> Vec<
         // An empty string, for which there was no block above.
         Some(text) => vec![ContentBlock::StoredText(text)],
         None => vec![ContentBlock::Text(js::stringify(value.raw()))],
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use pisess_json::string::encode_to_vec;
-
-    #[test]
-    fn an_exit_code_is_before_the_output_or_in_the_metadata() {
-        let cases = [
-            ("Exit code: 2\nOutput:\nno", Some(2.0)),
-            ("Exit code: 137", Some(137.0)),
-            (
-                "Exit code: 1\r\nWall time: 0.2 seconds\nOutput:\n",
-                Some(1.0),
-            ),
-            (
-                "Wall time: 1 seconds\nExit code: -1\nTotal output lines: 9\nOutput:\n",
-                Some(-1.0),
-            ),
-            (
-                "Chunk ID: a\nWall time: 0.1 seconds\nProcess exited with code 3\nOutput:\n",
-                Some(3.0),
-            ),
-            (
-                "Chunk ID: a\nWall time: 9 seconds\nProcess running with session ID 7\nOutput:\n",
-                None,
-            ),
-            (
-                r#"{"output":"no\n","metadata":{"exit_code":2,"duration_seconds":0.1}}"#,
-                Some(2.0),
-            ),
-            (r#"{"output":"Exit code: 2"}"#, None),
-            ("Output:\nExit code: 2", None),
-            ("The log says:\nExit code: 2", None),
-            ("", None),
-        ];
-        for (output, expected) in cases {
-            assert_eq!(parse_exit_code(&Text::from(output)), expected, "{output}");
-            let stored = encode_to_vec(&Text::from(output));
-            let block = ContentBlock::StoredText(&stored[1..stored.len() - 1]);
-            assert_eq!(find_exit_code(&[block]), expected, "{output}");
-            let escapes: String = output
-                .bytes()
-                .map(|byte| format!("\\u{byte:04x}"))
-                .collect();
-            let block = ContentBlock::StoredText(escapes.as_bytes());
-            assert_eq!(find_exit_code(&[block]), expected, "{output}");
-            for cut in 0..output.len() {
-                let (start, end) = output.split_at(cut);
-                let blocks = [start, end].map(|text| ContentBlock::Text(Text::from(text)));
-                assert_eq!(find_exit_code(&blocks), expected, "{start}|{end}");
-            }
-        }
     }
 }
