@@ -1134,6 +1134,49 @@ fn show_file_reads_only_the_part_of_a_patch_for_the_file() {
     assert_eq!(show("b/a").stdout, b"y\n");
 }
 
+/// Codex of 2025 has no tool for patches: a shell command passes them to a program.
+#[test]
+fn a_patch_in_a_shell_command_changes_files() {
+    let s = Sandbox::new();
+    let patch = "*** Begin Patch\n*** Add File: kites/washi.md\n+thin\n*** End Patch";
+    let shell = format!("apply_patch <<'EOF'\n{patch}\nEOF");
+    let lines = [
+        json!({"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/p"}),
+        json!({"type": "message", "id": "aaaa0001", "parentId": null, "timestamp": "2026-01-01T00:00:01.000Z",
+            "message": {"role": "assistant", "content": [{"type": "toolCall", "id": "c", "name": "shell",
+                "arguments": {"command": ["bash", "-lc", shell], "workdir": "/p/notes"}}]}}),
+        json!({"type": "message", "id": "aaaa0002", "parentId": "aaaa0001", "timestamp": "2026-01-01T00:00:02.000Z",
+            "message": {"role": "toolResult", "toolCallId": "c", "toolName": "shell", "isError": false, "content": "ok"}}),
+    ];
+    let lines = lines.map(|line| line.to_string());
+    s.put("x.jsonl", lines.join("\n") + "\n");
+
+    let washi = "/p/notes/kites/washi.md";
+    assert_eq!(
+        s.pisess(&format!("show --file {washi} ./x.jsonl"))
+            .done()
+            .stdout,
+        b"thin\n"
+    );
+    assert_snapshot!(s.run("show --files ./x.jsonl"), @"
+    KNOWN  CALLS  LAST      FILE
+    whole      1  aaaa0001  notes/kites/washi.md
+    ");
+    assert_snapshot!(s.run("stats --by file ./x.jsonl"), @"
+    file                     reads  writes  failed  sessions  wrote  in
+    /p/notes/kites/washi.md      0       1       0         1      1  s
+    ");
+    assert_snapshot!(s.run("tree ./x.jsonl"), @"aaaa0002  • shell: apply_patch kites/washi.md  ← active");
+    assert_snapshot!(s.run("show --patch ./x.jsonl"), @r"
+    diff --git a/notes/kites/washi.md b/notes/kites/washi.md
+    new file mode 100644
+    --- /dev/null
+    +++ b/notes/kites/washi.md
+    @@ -0,0 +1 @@
+    +thin
+    ");
+}
+
 /// What a later call reads before the first change is the content at REF. At `root`, that is the
 /// file before the conversation.
 #[test]

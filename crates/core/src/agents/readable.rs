@@ -218,6 +218,11 @@ fn describe_command(line: Raw, folders: Folders, units: usize) -> Option<CallDes
     // More is read than is shown, because `shorten_cd` may remove the start of the command.
     let units_read = LENGTHS_READ * units;
     let command = command_head(line, units_read)?;
+    if let Some(file) = file_patched_by(&command) {
+        let path = shorten_path(&file, folders);
+        let program = Text::from("apply_patch ").into_owned();
+        return Some(CallDescription::from_path(program, &path, "", units));
+    }
     let is_cut = may_be_cut(&command, units_read);
 
     let text = normalize_spaces(shorten_cd(command, folders));
@@ -465,8 +470,19 @@ pub fn command_head(line: Raw, units: usize) -> Option<Text<'static>> {
 /// `units` UTF-16 units of the patch are searched.
 fn first_patched_file(patch: Raw, units: usize) -> Option<Text<'static>> {
     let start = string_head(patch, units)?;
-    let text = start.to_string_lossy();
-    for line in text.lines() {
+    first_file_of_patch(&start.to_string_lossy())
+}
+
+/// Returns the first file in the patch that a command passes to the program `apply_patch`, as Codex
+/// does: in a here-document, or as the next word. `None` for any other command.
+fn file_patched_by(command: &Text) -> Option<Text<'static>> {
+    let command = command.to_string_lossy();
+    let input = command.strip_prefix("apply_patch")?;
+    first_file_of_patch(input)
+}
+
+fn first_file_of_patch(patch: &str) -> Option<Text<'static>> {
+    for line in patch.lines() {
         if let Some(marked) = line.strip_prefix("*** ")
             && let Some((_action, file)) = marked.split_once(" File: ")
         {
@@ -728,6 +744,21 @@ mod tests {
                 "make test",
             ),
             ("shell", r#"{"command":["cat","a b",1]}"#, "cat a b"),
+            (
+                "shell",
+                r#"{"command":["bash","-lc","apply_patch <<'EOF'\n*** Begin Patch\n*** Add File: /home/u/code/x/a.rs\n+x"]}"#,
+                "apply_patch <a.rs>",
+            ),
+            (
+                "shell",
+                r#"{"command":["apply_patch","*** Begin Patch\n*** Update File: src/b.rs\n+x"]}"#,
+                "apply_patch <src/b.rs>",
+            ),
+            (
+                "bash",
+                r#"{"command":"apply_patch < a.patch"}"#,
+                "apply_patch < a.patch",
+            ),
             ("shell", r#"{"command":[],"n":1}"#, "command=[] n=1"),
             (
                 "NotebookEdit",

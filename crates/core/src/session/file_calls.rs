@@ -2,6 +2,7 @@
 
 use super::collected::renumber;
 use super::entry::{EntryIx, Slice};
+use super::file_patch::FilePatch;
 use pisess_json::Raw;
 use pisess_json::text::Text;
 
@@ -24,7 +25,8 @@ pub enum FileAction {
     Read,
     /// `write`, `Write`, `write_file`.
     Write,
-    /// `edit`, `Edit`, `MultiEdit`, `NotebookEdit`, `replace`; of Codex, `apply_patch`.
+    /// `edit`, `Edit`, `MultiEdit`, `NotebookEdit`, `replace`; of Codex, `apply_patch` as a tool or
+    /// as the command of a shell.
     Edit,
 }
 
@@ -80,26 +82,25 @@ pub fn called_file<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Option<
 /// Returns all files that a call names, with the new names of files that it moves:
 ///
 /// - the file of [`called_file`];
-/// - in the `input` of oh-my-pi's `edit` or of Codex's `apply_patch`, the files in headings of the
-///   patch;
+/// - the files in the headings of a patch ([`FilePatch`]);
 /// - in the `edits` of oh-my-pi, the new names of files.
 pub fn called_files<'a>(name: Option<Raw>, arguments: Option<Raw<'a>>) -> Vec<CalledFile<'a>> {
     let mut found = Vec::from_iter(called_file(name, arguments));
-    let may_name_more = name.is_some_and(|name| name.is("edit") || name.is("apply_patch"));
-    if !may_name_more {
-        return found;
-    }
-
+    let arguments = arguments.unwrap_or(Raw::NULL);
     let tool = FileTool {
         action: FileAction::Edit,
         is_unlisted: true,
     };
-    let arguments = arguments.unwrap_or(Raw::NULL);
-    if let Some(input) = arguments.get_text("input") {
-        for path in input_paths(&input.to_string_lossy()) {
-            let path = Text::from(path.to_owned());
+    if let Some(patch) = FilePatch::read(name, arguments) {
+        for path in patch.paths() {
+            let path = Text::from(path);
             found.push(CalledFile { tool, path });
         }
+    }
+
+    let may_rename = name.is_some_and(|name| name.is("edit"));
+    if !may_rename {
+        return found;
     }
     for path in new_names(arguments) {
         // A call counts once for each file.
@@ -120,46 +121,6 @@ fn new_names(arguments: Raw<'_>) -> Vec<Text<'_>> {
         }
     }
     names
-}
-
-/// Returns the paths in the headings of a patch ([`heading_path`]), each once. The lines of a
-/// file's text begin with a sign in a patch, so they are not taken for headings.
-fn input_paths(input: &str) -> Vec<&str> {
-    let mut paths: Vec<&str> = Vec::new();
-    for line in input.lines() {
-        let Some(path) = heading_path(line.trim_end()) else {
-            continue;
-        };
-        if !path.is_empty() && !paths.contains(&path) {
-            paths.push(path);
-        }
-    }
-    paths
-}
-
-/// Returns the path in a heading of a patch; `None` for any other line. Headings of oh-my-pi are
-/// `[PATH#1a2b]` and `MV PATH`. Those of oh-my-pi and Codex are `*** Update File: PATH` and the
-/// like.
-pub fn heading_path(line: &str) -> Option<&str> {
-    if let Some(heading) = line.strip_prefix('[') {
-        let heading = heading.strip_suffix(']')?;
-        // The tag distinguishes a heading from any other text in brackets.
-        let (path, tag) = heading.rsplit_once('#')?;
-        let is_tag = tag.len() == 4 && tag.bytes().all(|byte| byte.is_ascii_hexdigit());
-        return if is_tag { Some(path) } else { None };
-    }
-    if let Some(path) = line.strip_prefix("MV ") {
-        return Some(path.trim());
-    }
-
-    const FILE_OPERATIONS: [&str; 4] = ["Update File", "Add File", "Delete File", "Move to"];
-    let heading = line.strip_prefix("*** ")?;
-    let (operation, path) = heading.split_once(": ")?;
-    if FILE_OPERATIONS.contains(&operation) {
-        Some(path.trim())
-    } else {
-        None
-    }
 }
 
 /// The argument of an edit that has a list of replacements.

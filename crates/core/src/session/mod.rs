@@ -14,6 +14,7 @@ pub(crate) mod column;
 pub mod entry;
 pub mod fields;
 pub mod file_calls;
+pub mod file_patch;
 pub mod period;
 pub mod prefilter;
 pub mod search;

@@ -6,8 +6,9 @@ use super::shell::changes_files;
 use super::todo_lists::{TaskUpdate, format_todo_list};
 use super::tool_answers::asks_user;
 use super::written::{Replacement, read_replacements};
-use crate::agents::readable::{self, Folders};
+use crate::agents::readable::{self, Folders, shorten_path};
 use crate::session::content::find_members;
+use crate::session::file_patch::FilePatch;
 use crate::session::read::record::Block;
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -61,6 +62,13 @@ impl SummaryCall {
 /// Reads a tool call from its block. What the call does not have is empty.
 pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> SummaryCall {
     let arguments = block.arguments.unwrap_or(Raw::NULL);
+    let patch = block
+        .name
+        .and_then(|name| FilePatch::read_in_command(name, arguments));
+    if let Some(patch) = patch {
+        return read_patch_command(block, &patch, folders);
+    }
+
     let name = block.name.and_then(Raw::text).unwrap_or_default();
     let tool = string_head(block.name);
     let members = ReadMembers::find(arguments);
@@ -87,6 +95,19 @@ pub(super) fn read_call(block: &Block, folders: Folders, call_use: CallUse) -> S
         todo_list: members.todo_list(),
         task_update: TaskUpdate::read(members.task, members.status),
         has_folder: members.folder.is_some(),
+    }
+}
+
+/// Reads a shell command of Codex that applies a patch, as if `apply_patch` were the tool: what it
+/// changes says more than its here-document.
+fn read_patch_command(block: &Block, patch: &FilePatch, folders: Folders) -> SummaryCall {
+    let first_file = patch.paths().into_iter().next().unwrap_or_default();
+    SummaryCall {
+        id: string_head(block.id),
+        tool: "apply_patch".to_owned(),
+        target: shorten_path(&Text::from(first_file), folders).into_string_lossy(),
+        replacements: vec![Replacement::read_patch(&patch.text)],
+        ..SummaryCall::default()
     }
 }
 

@@ -46,9 +46,9 @@ impl Replacement {
 
     /// Reads a patch, whose lines begin with a space, `+` or `-`. A line with a space stays: it is
     /// on both sides, so that it does not count as added.
-    fn read_patch(patch: Option<Raw>) -> Replacement {
+    pub fn read_patch(patch: &str) -> Replacement {
         let mut replacement = Replacement::default();
-        for line in string_lines(patch).lines() {
+        for line in patch.lines() {
             if let Some(kept) = line.strip_prefix(' ') {
                 push_line(&mut replacement.old, kept);
                 push_line(&mut replacement.new, kept);
@@ -101,7 +101,7 @@ pub(super) fn read_replacements(arguments: Raw) -> Vec<Replacement> {
     }
     // The old content of a whole file is not in the call.
     replacements.push(Replacement::read(None, content.or(new_source)));
-    replacements.push(Replacement::read_patch(input));
+    replacements.push(Replacement::read_patch(&string_lines(input)));
 
     // The other forms leave empty ones. One that only removes stays: it is not described, but a
     // secret in it may be quoted elsewhere.

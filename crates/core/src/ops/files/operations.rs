@@ -9,8 +9,9 @@ use crate::session::Session;
 use crate::session::content::{find_members, member_is};
 use crate::session::entry::{EntryIx, Flags, Role};
 use crate::session::file_calls::{
-    FileAction, FileTool, TextReplacement, called_files, heading_path, read_all_replacements,
+    FileAction, FileTool, TextReplacement, called_files, read_all_replacements,
 };
+use crate::session::file_patch::{FilePatch, heading_path};
 use crate::session::paths::{absolute_path, collapse_dots};
 use crate::session::read::entry_reader::EntryReader;
 use foldhash::HashMap;
@@ -317,11 +318,14 @@ pub fn find_command(reader: &EntryReader, entries: &[EntryIx]) -> io::Result<Opt
     Ok(None)
 }
 
-/// Whether a call in a message runs a shell command.
+/// Whether a call in a message runs a shell command that may change any file. A patch only changes
+/// the files that it names.
 fn calls_command(message: Raw) -> bool {
     stored_calls(message).into_iter().any(|call| {
-        let name = call.get_text("name").unwrap_or_default();
-        includes_tool("bash", &name)
+        let [name, arguments] = find_members(call, ["name", "arguments"]);
+        let tool = name.and_then(Raw::text).unwrap_or_default();
+        includes_tool("bash", &tool)
+            && FilePatch::read(name, arguments.unwrap_or(Raw::NULL)).is_none()
     })
 }
 
@@ -341,8 +345,8 @@ pub fn read_change(reader: &EntryReader, operation: &FileOperation) -> io::Resul
 
 /// Returns what an operation wrote, replaced or read, given its call and the output of the tool.
 fn change_of_call(call: Raw, output: ToolOutput, operation: &FileOperation) -> FileChange {
-    let [name, arguments] = find_members(call, ["name", "arguments"]);
-    let name = name.and_then(Raw::text).unwrap_or_default();
+    let [tool_name, arguments] = find_members(call, ["name", "arguments"]);
+    let name = tool_name.and_then(Raw::text).unwrap_or_default();
     let arguments = arguments.unwrap_or(Raw::NULL);
 
     // Claude Code's tools have names such as `Edit`, and those of the others such as `edit`.
@@ -357,7 +361,7 @@ fn change_of_call(call: Raw, output: ToolOutput, operation: &FileOperation) -> F
         FileAction::Edit => {
             // See `TextEdits::is_sequential`.
             let is_sequential = is_of_claude || is_of_opencode;
-            read_edit(arguments, output, operation, is_sequential)
+            read_edit(tool_name, arguments, output, operation, is_sequential)
         }
         // The other agents print more than the text, such as numbers of lines.
         FileAction::Read if is_of_opencode || name != *"read" => FileChange::UnknownRead,
@@ -368,6 +372,7 @@ fn change_of_call(call: Raw, output: ToolOutput, operation: &FileOperation) -> F
 /// Returns the change that an edit made to the file of `operation`: as the tool recorded it or,
 /// failing that, the replacements in its arguments. For `is_sequential`, see [`TextEdits`].
 fn read_edit(
+    tool_name: Option<Raw>,
     arguments: Raw,
     mut output: ToolOutput,
     operation: &FileOperation,
@@ -386,8 +391,8 @@ fn read_edit(
             is_sequential,
             patch: output.patch,
         }),
-        None => match arguments.get_text("input") {
-            Some(input) => read_patch(&input.to_string_lossy(), &operation.given_path),
+        None => match FilePatch::read(tool_name, arguments) {
+            Some(patch) => read_patch(&patch, &operation.given_path),
             None => FileChange::UnknownChange,
         },
     }
@@ -406,11 +411,11 @@ fn read_edit(
 /// +wait(now);
 /// *** End Patch
 /// ```
-fn read_patch(input: &str, given_path: &str) -> FileChange {
-    if !input.starts_with("*** Begin Patch") {
+fn read_patch(patch: &FilePatch, given_path: &str) -> FileChange {
+    if !patch.text.starts_with("*** Begin Patch") {
         return FileChange::UnknownChange;
     }
-    let lines = patch_lines_of(input, given_path);
+    let lines = patch.lines_of(given_path);
     // A file that the patch also deletes or updates is not known to have only the added lines.
     let mut headings = lines.iter().filter(|line| is_heading(line));
     let is_only_added = headings.all(|heading| heading.starts_with("*** Add File: "));
@@ -423,22 +428,6 @@ fn read_patch(input: &str, given_path: &str) -> FileChange {
         return FileChange::UnknownChange;
     }
     FileChange::Patched(replacements)
-}
-
-/// Returns the lines of a patch that are about one file: its headings, with the path `given_path`,
-/// and the lines after each, up to the heading of another file.
-fn patch_lines_of<'p>(input: &'p str, given_path: &str) -> Vec<&'p str> {
-    let mut lines = Vec::new();
-    let mut is_of_file = false;
-    for line in input.lines() {
-        if let Some(heading) = heading_path(line.trim_end()) {
-            is_of_file = heading == given_path;
-        }
-        if is_of_file {
-            lines.push(line);
-        }
-    }
-    lines
 }
 
 /// Returns the replacements in the lines of a patch about one file, without those that change
