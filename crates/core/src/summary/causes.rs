@@ -21,12 +21,12 @@ use std::sync::LazyLock;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// The words with which a sentence states a cause, also in a remark on the way.
-const STATES: &str = r"(?ix)(^|\W)root\ cause\W[^.?]*(\W(is|was)\W|:|—)
-    | (^|\W)(real|actual|underlying|true|main)\ (cause|culprit|reason)\W[^.?]*\W(is|was)\W
-    | (^|\W)the\ (cause|culprit)\W[^.?]*\W(is|was)\W | \W(is|was|were)\ caused\ by\W
-    | (^|\W)die\ ursache\W[^.?]*\W(ist|war)\W | (^|\W)(lag|liegt)\ daran,
-    | (^|\W)la\ (causa|cause)\W[^.?]*\W(es|era|fue|est|était|è)\W
-    | (^|\W)a\ causa\W[^.?]*\W(é|era|foi)\W | (^|\W)причина\W
+const STATES: &str = r"(?ix)(^|\W)root\ cause\b[^.?]*(\W(is|was)\W|:|—)
+    | (^|\W)(real|actual|underlying|true|main)\ (cause|culprit|reason)\b[^.?]*\W(is|was)\W
+    | (^|\W)the\ (cause|culprit)\b[^.?]*\W(is|was)\W | \W(is|was|were)\ caused\ by\W
+    | (^|\W)die\ ursache\b[^.?]*\W(ist|war)\W | (^|\W)(lag|liegt)\ daran,
+    | (^|\W)la\ (causa|cause)\b[^.?]*\W(es|era|fue|est|était|è)\W
+    | (^|\W)a\ causa\b[^.?]*\W(é|era|foi)\W | (^|\W)причина\W
     | (根本)?原因(は|是|在于|为|:|：) | 根因(は|是|在于|为|:|：) | 主因(は|是|:|：) | が原因 | が主因
     | 问题(出在|在于) | 원인(은|이|:|입니다) | สาเหตุ(คือ|มาจาก|:)";
 
@@ -39,11 +39,19 @@ const EXPLAINS: &str = r"(?ix)
     | (^|\W)das\ problem\W[^.?]*\W?(ist|war),\ (dass|weil)\W
     | (^|\W)(el|o)\ problema\ (es|era|é)\ que\W | (^|\W)le\ problème\ (est|était|vient|venait)\W";
 
-/// The words of a guess, of a search, and of what has another cause.
+/// The words of a guess or of a search.
 const GUESSES: &str = r"(?ix)(^|\W)(if|might|may|maybe|perhaps|probably|likely|possibl[ey]|could|would
-      |whether|suspect|find|check|see|verify|identify|investigate|not|vielleicht|vermutlich
-      |wohl|könnte|quizás|podría|talvez|peut-être|возможно)(\W|$)
+      |whether|suspect|find|check|see|verify|identify|investigate|not|unclear|unknown|seems?
+      |appears?|assum(e|ed|ing|ption)|hypothes[ei]s|unless|vielleicht|vermutlich|wohl|könnte
+      |quizás|podría|talvez|peut-être|возможно)(\W|$)
     | 可能 | なら | 候補 | 也许 | かも | 아마 | 수\ 있 | 확인 | อาจ";
+
+/// The words of a sentence about a cause that does not say what it is: it is another one, it was
+/// analysed, or it is the reason for a choice.
+const OTHER_STATEMENTS: &str = r"(?ix)^\W*(no|none|neither)\W
+    | \W(cause|culprit|reason)\ (isn|wasn)['’]t\W | ruled\ out
+    | \W(cause|failure)\ (analysis|report)
+    | \Wreason\ (for\ (choosing|picking|preferring|using)|(I|we)\ (chose|picked|prefer|use))\W";
 
 /// Words, or parts of them, of which each sentence that states a cause has one, and each name of
 /// what is below it. Without them, as in most remarks, the expressions are not even compiled.
@@ -155,13 +163,21 @@ fn find_cause(remark: &str, is_answer: bool) -> Option<&str> {
     let mut is_fenced = false;
     // Headings are no prose, so the lines of prose alone would not do.
     for line in remark.lines() {
-        if line.trim_start().starts_with("```") {
+        if line.trim().is_empty() {
+            continue;
+        }
+        let is_fence = line.trim_start().starts_with("```");
+        if is_fence {
             is_fenced = !is_fenced;
         }
         let is_quotation = line.starts_with(['`', '>', '|', '\t']);
-        if is_fenced || is_quotation || line.trim().is_empty() {
+        if is_fence || is_fenced || is_quotation {
+            // The prose below it is about the quotation.
+            is_below_name = false;
             continue;
         }
+        // A section without text has no cause.
+        is_below_name &= !line.starts_with('#');
         // Most lines state none, and dividing them into sentences takes long.
         if is_below_name || states_cause(line) {
             for sentence in line.unicode_sentences() {
@@ -189,13 +205,14 @@ fn names_cause(line: &str) -> bool {
 /// Whether a sentence is long enough to say what the cause is, and neither asks nor guesses.
 fn is_quotable(sentence: &str) -> bool {
     static GUESS: LazyLock<Regex> = LazyLock::new(|| compile_expression(GUESSES));
+    static OTHER: LazyLock<Regex> = LazyLock::new(|| compile_expression(OTHER_STATEMENTS));
 
     let text = sentence.trim();
     let announces = text.ends_with([':', '：']);
     if announces || is_asking(text) || is_narrower(text, SHORTEST_CAUSE) {
         return false;
     }
-    !GUESS.is_match(text)
+    !GUESS.is_match(text) && !OTHER.is_match(text)
 }
 
 #[cfg(test)]
@@ -231,6 +248,51 @@ mod tests {
                 None,
             ),
             ("The cause is the frame.", true, None),
+            (
+                "The root cause is the port on which the server listens.",
+                false,
+                Some("The root cause is the port on which the server listens."),
+            ),
+            (
+                "Die Ursache ist der Port, auf dem der Server wartet.",
+                false,
+                Some("Die Ursache ist der Port, auf dem der Server wartet."),
+            ),
+            (
+                "The root cause is unclear, because the log of the server is empty.",
+                true,
+                None,
+            ),
+            (
+                "The root cause isn't the port: the server listens on 4317.",
+                true,
+                None,
+            ),
+            (
+                "No failure was caused by the change of the chart server.",
+                true,
+                None,
+            ),
+            (
+                "The root cause analysis was requested by the harbour master.",
+                true,
+                None,
+            ),
+            (
+                "The main reason for choosing SQLite over Postgres is its size.",
+                true,
+                None,
+            ),
+            (
+                "## Root cause\n```\nport 4317\n```\nI have pushed the branch of the chart.",
+                true,
+                None,
+            ),
+            (
+                "## Root cause\n\n## What I changed in the chart server of the harbour",
+                true,
+                None,
+            ),
             (
                 "Is it clear that the root cause is the frame of the map?",
                 true,

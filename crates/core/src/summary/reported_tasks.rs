@@ -82,7 +82,10 @@ fn read_remaining_task(item: &str) -> Option<ReportedTask<'_>> {
         (" [abandoned]", None),
     ];
     for (status, mark) in STATUSES {
-        if let Some((text, _)) = item.split_once(status) {
+        // The task's own text may have the word, too: only its phase follows the status.
+        if let Some((text, phase)) = item.rsplit_once(status)
+            && (phase.is_empty() || phase.starts_with(" ("))
+        {
             return Some(ReportedTask { mark, text });
         }
     }
@@ -108,6 +111,10 @@ mod tests {
             (
                 "[x] #1: Piers\n[ ] #2: Lights",
                 Some("- [x] #1: Piers\n- [ ] #2: Lights"),
+            ),
+            (
+                "Remaining (1):\n  - Show [pending] in red [in_progress] (Map)",
+                Some("- [~] Show [pending] in red"),
             ),
             ("Todo list cleared.", Some("")),
             ("Remaining items: none.\nOverall: 0/0 done.", Some("")),

@@ -18,6 +18,7 @@ use super::fitting::keep_first;
 use super::one_line::cut_line;
 use super::reported_tasks::read_reported_tasks;
 use super::sections::{Sections, TODO_LIST_LEAD};
+use crate::session::content::find_members;
 use pisess_json::Raw;
 
 /// The mark of an item that is done.
@@ -87,13 +88,22 @@ impl TodoList {
         let id = after_mark.split(|c: char| !c.is_ascii_digit()).next();
         self.tasks.push(Task {
             id: id.unwrap_or_default().to_owned(),
-            subject: subject.to_owned(),
+            subject: join_words(subject),
             mark: ' ',
         });
         self.write_tasks();
     }
 
     fn update_task(&mut self, update: &TaskUpdate) {
+        if update.id.is_empty() {
+            return;
+        }
+        if self.tasks.is_empty() {
+            // A list that a previous summary quotes has no ids, so it is no longer known which of
+            // its tasks are done.
+            self.text.clear();
+            return;
+        }
         let Some(index) = self.tasks.iter().position(|task| task.id == update.id) else {
             return;
         };
@@ -160,30 +170,46 @@ pub(super) struct TaskUpdate {
 
 impl TaskUpdate {
     pub fn read(id: Option<Raw>, status: Option<Raw>) -> TaskUpdate {
+        let id = match id {
+            Some(number) if number.is_number() => {
+                String::from_utf8_lossy(number.bytes()).into_owned()
+            }
+            id => string_head(id),
+        };
         TaskUpdate {
-            id: string_head(id),
+            id,
             status: string_head(status),
         }
     }
 }
 
-/// Returns a list of items, `{"content": …, "status": …}` or `{"step": …, "status": …}`, as
-/// Markdown: `[x]` marks an item that is completed, `[~]` one that is in progress. An item that was
-/// given up is left out. Empty if it is no list.
+/// Returns a list of items as Markdown: `[x]` marks an item that is completed, `[~]` one that is in
+/// progress. An item that was given up is left out. Empty if it is no list. An item has its text in
+/// `content` (Claude Code), `step` (Codex) or `description` (Gemini CLI):
+///
+/// ```text
+/// {"content": "Draw the piers", "status": "completed"}     - [x] Draw the piers
+/// ```
 pub(super) fn format_todo_list(todos: Raw) -> String {
     let mut lines = Vec::new();
     for todo in todos.items() {
-        let Some(content) = todo.get("content").or(todo.get("step")) else {
-            continue;
-        };
-        let status = string_head(todo.get("status"));
-        if is_given_up(&status) {
+        let [content, step, description, status] =
+            find_members(todo, ["content", "step", "description", "status"]);
+        let text = join_words(&string_words(content.or(step).or(description)));
+        let status = string_head(status);
+        if text.is_empty() || is_given_up(&status) {
             continue;
         }
-        let mark = mark_of_status(&status);
-        lines.push(format!("- [{mark}] {}", string_words(Some(content))));
+        lines.push(format!("- [{}] {text}", mark_of_status(&status)));
     }
     lines.join("\n")
+}
+
+/// Returns the text of an item on one line: a line break in it would make a heading or another item
+/// of what follows.
+fn join_words(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    words.join(" ")
 }
 
 fn mark_of_status(status: &str) -> char {
@@ -296,5 +322,43 @@ mod tests {
         list.update(&call("TaskCreate", "piers"), "Task #1 created", 1);
         list.update(&set_status("1", "cancelled"), "", 1);
         assert!(!list.has_open_item());
+    }
+
+    #[test]
+    fn an_item_is_one_line() {
+        let todos = r#"[{"content":"piers\n## Goal\n- [ ] none","status":"completed"},
+            {"content":"","status":"pending"},{"status":"pending"},
+            {"description":"lights","status":"pending"}]"#;
+        let todos = Raw::parse(todos.as_bytes()).unwrap();
+        assert_eq!(
+            format_todo_list(todos),
+            "- [x] piers ## Goal - [ ] none\n- [ ] lights"
+        );
+
+        let mut list = TodoList::default();
+        list.update(
+            &call("TaskCreate", "piers\n- [ ] none"),
+            "Task #1 created",
+            1,
+        );
+        assert_eq!(list.describe(), "- [ ] piers - [ ] none");
+    }
+
+    #[test]
+    fn a_list_of_a_previous_summary_ends_with_the_first_update() {
+        let mut list = TodoList {
+            text: "- [~] piers\n- [ ] lights".to_owned(),
+            ..TodoList::default()
+        };
+        list.update(&set_status("", "completed"), "", 2);
+        assert!(list.has_open_item());
+        list.update(&set_status("2", "completed"), "", 2);
+        assert_eq!(list.describe(), "");
+    }
+
+    #[test]
+    fn the_id_of_a_task_may_be_a_number() {
+        let number = Raw::parse(b"7").unwrap();
+        assert_eq!(TaskUpdate::read(Some(number), None).id, "7");
     }
 }
