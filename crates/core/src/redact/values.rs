@@ -338,16 +338,63 @@ pub struct Occurrence {
 enum SpellingForm {
     /// Unchanged.
     Plain,
-    /// With URL escapes that have upper-case hex digits: `%3A`.
-    PercentCapital,
-    /// With URL escapes that have lower-case hex digits: `%3a`.
-    PercentSmall,
+    /// With URL escapes, such as `%3A`.
+    Percent(PercentEncoder),
     /// In base64 with the standard alphabet, after this number of other bytes.
     Base64(usize),
     /// In base64 with the URL alphabet, after this number of other bytes.
     UrlBase64(usize),
     /// As text of HTML or XML, in which `&`, `<` and `>` are entities: `a&amp;b`.
     Html(QuoteEntities),
+}
+
+/// An encoder of URL escapes. All keep ASCII letters, digits, and `-`, `_` and `.`.
+#[derive(Clone, Copy)]
+struct PercentEncoder {
+    /// The other characters that it keeps.
+    kept: &'static [u8],
+    /// Whether it writes a space as `+`, as HTML forms do.
+    is_space_plus: bool,
+    /// Whether its hex digits are lower-case letters: `%3a`.
+    is_lower_case: bool,
+}
+
+impl PercentEncoder {
+    /// Returns an encoder with the hex digits of most: `%3A`.
+    const fn keeping(kept: &'static [u8]) -> PercentEncoder {
+        PercentEncoder {
+            kept,
+            is_space_plus: false,
+            is_lower_case: false,
+        }
+    }
+
+    /// Returns an encoder of HTML forms.
+    const fn of_forms(kept: &'static [u8]) -> PercentEncoder {
+        PercentEncoder {
+            is_space_plus: true,
+            ..PercentEncoder::keeping(kept)
+        }
+    }
+
+    fn encode(self, value: &[u8]) -> Vec<u8> {
+        let mut encoded = Vec::with_capacity(value.len());
+        for &byte in value {
+            let is_kept = byte.is_ascii_alphanumeric()
+                || matches!(byte, b'-' | b'_' | b'.')
+                || self.kept.contains(&byte);
+            if is_kept {
+                encoded.push(byte);
+            } else if byte == b' ' && self.is_space_plus {
+                encoded.push(b'+');
+            } else if self.is_lower_case {
+                encoded.extend_from_slice(format!("%{byte:02x}").as_bytes());
+            } else {
+                encoded.extend_from_slice(format!("%{byte:02X}").as_bytes());
+            }
+        }
+        encoded
+    }
 }
 
 /// What an encoder of HTML writes for the two kinds of quotes.
@@ -359,10 +406,21 @@ struct QuoteEntities {
 
 /// All forms. Three bytes are four base64 digits, so only the number of bytes before a value modulo
 /// 3 matters.
-const FORMS: [SpellingForm; 15] = [
+const FORMS: [SpellingForm; 20] = [
     SpellingForm::Plain,
-    SpellingForm::PercentCapital,
-    SpellingForm::PercentSmall,
+    // RFC 3986; in JavaScript, `encodeURIComponent` and `encodeURI`; Python's `quote`.
+    SpellingForm::Percent(PercentEncoder::keeping(b"~")),
+    SpellingForm::Percent(PercentEncoder::keeping(b"~!'()*")),
+    SpellingForm::Percent(PercentEncoder::keeping(b"~!'()*;,/?:@&=+$#")),
+    SpellingForm::Percent(PercentEncoder::keeping(b"~/")),
+    // Lower-case digits are rare.
+    SpellingForm::Percent(PercentEncoder {
+        is_lower_case: true,
+        ..PercentEncoder::keeping(b"~")
+    }),
+    // Browsers and `URLSearchParams`; Python's `quote_plus`.
+    SpellingForm::Percent(PercentEncoder::of_forms(b"*")),
+    SpellingForm::Percent(PercentEncoder::of_forms(b"~")),
     SpellingForm::Base64(0),
     SpellingForm::UrlBase64(0),
     SpellingForm::Base64(1),
@@ -439,8 +497,7 @@ fn spell_value(value: &[u8], form: SpellingForm) -> Option<Vec<u8>> {
     let is_distinctive = |digits: &Vec<u8>| digits.len() >= SHORTEST_BASE64;
     match form {
         SpellingForm::Plain => Some(value.to_vec()),
-        SpellingForm::PercentCapital => Some(encode_percent(value, |byte| format!("%{byte:02X}"))),
-        SpellingForm::PercentSmall => Some(encode_percent(value, |byte| format!("%{byte:02x}"))),
+        SpellingForm::Percent(encoder) => Some(encoder.encode(value)),
         SpellingForm::Base64(bytes_before) => {
             base64_spelling(value, bytes_before, &STANDARD_NO_PAD).filter(is_distinctive)
         }
@@ -494,22 +551,6 @@ fn base64_spelling(text: &[u8], bytes_before: usize, engine: &GeneralPurpose) ->
     let own_digits_end = shifted.len() * BITS_PER_BYTE / BITS_PER_DIGIT;
     let digits = encoded.as_bytes().get(first_own_digit..own_digits_end)?;
     Some(digits.to_vec())
-}
-
-/// Encodes a value for a URL. Bytes that are unreserved in URLs stay, and `escape` encodes each
-/// other byte.
-fn encode_percent(value: &[u8], escape: fn(u8) -> String) -> Vec<u8> {
-    let mut encoded = Vec::with_capacity(value.len());
-    for &byte in value {
-        let is_unreserved =
-            byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~');
-        if is_unreserved {
-            encoded.push(byte);
-        } else {
-            encoded.extend_from_slice(escape(byte).as_bytes());
-        }
-    }
-    encoded
 }
 
 /// Returns literals, at least one of which is in the raw bytes of every line whose text contains
@@ -602,11 +643,26 @@ mod tests {
             hits(b"x p@ss/word:42 y p%40ss%2Fword%3A42 p%40ss%2fword%3a42"),
             3
         );
+        // As JavaScript and Python write paths.
+        assert_eq!(hits(b"p@ss/word:42 p%40ss/word%3A42"), 2);
         for before in ["", "u", "us", "user:"] {
             let text = STANDARD_NO_PAD.encode([before.as_bytes(), &value.bytes, b"after"].concat());
             assert_eq!(hits(text.as_bytes()), 1, "{before}");
         }
         assert!(exact.needles.iter().all(|needle| needle.len() >= 3));
+
+        let words = ValueSearch::new(vec![SecretValue {
+            kind: "secret",
+            bytes: "grüne (Möwe)!".as_bytes().into(),
+        }]);
+        for spelling in [
+            "gr%C3%BCne%20(M%C3%B6we)!",
+            "gr%C3%BCne%20%28M%C3%B6we%29%21",
+            "gr%C3%BCne+%28M%C3%B6we%29%21",
+            "gr%c3%bcne%20%28M%c3%b6we%29%21",
+        ] {
+            assert!(words.has_value_in(spelling), "{spelling}");
+        }
         assert!(raw_needles(b"/a/b/c").contains(&br"\/".to_vec()));
     }
 }
