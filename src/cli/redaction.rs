@@ -23,10 +23,10 @@ pub const PRUNE_SECRETS_HINT: &str = "redact only writes copies: `pisess prune -
 /// Values to remove besides the secrets that are found by their shape.
 #[derive(Clone, Debug, Default, PartialEq, Eq, clap::Args)]
 pub struct SecretValueArgs {
-    /// Also remove the values in this dotenv file
+    /// Remove the values in this dotenv file as well
     #[arg(long, value_name = "FILE")]
     pub env_file: Vec<PathBuf>,
-    /// Also remove the secrets in this file, one per line
+    /// Remove the texts in this file, one per line, as well
     #[arg(long, value_name = "FILE")]
     pub secret_file: Vec<PathBuf>,
 }
@@ -68,6 +68,10 @@ impl RedactionArgs {
 }
 
 impl SecretValueArgs {
+    pub fn is_given(&self) -> bool {
+        !self.env_file.is_empty() || !self.secret_file.is_empty()
+    }
+
     /// Reads the secret values in the files of the options. None of the files may be standard input
     /// if the session is.
     pub fn read_values(

@@ -21,6 +21,7 @@ use crate::load::LoadOptions;
 use crate::ops::prune::{ValueKind, pruned_file};
 use job::{PruneJob, Task};
 use many::prune_sessions;
+use secrets::SecretScope;
 use std::path::{Path, PathBuf};
 
 pub const GUIDE: Guide = Guide::new(&[
@@ -51,6 +52,10 @@ pub const GUIDE: Guide = Guide::new(&[
     Example::new(
         "Take the secrets out of all sessions for good",
         "pisess prune --secrets --purge --all",
+    ),
+    Example::new(
+        "Take a name out of all sessions for good",
+        "printf 'Ines Voss' | pisess prune --secret-file - --purge --all",
     ),
     Example::new(
         "List what removing a branch would move",
@@ -98,27 +103,28 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// --secrets moves each string that contains a secret, and leaves the same string with placeholders
 /// such as [REDACTED:github-pat#1]. The secrets are those that `pisess redact --check` reports, and
-/// the values in --env-file and --secret-file. A secret found in one place is taken out of all
-/// places, in all of the given sessions. The result is searched again before it is written. If a
-/// secret would remain, for example because it is a JSON number, nothing is changed, and the
-/// command fails and names the place. Encrypted text and images cannot be searched, and stay. A
-/// running pi still has the secrets in its memory. Sub-agents have sessions of their own: give the
-/// directory, or --all. Archives are not searched: `pisess redact --check --archived` reports their
-/// secrets.
+/// the values in --env-file and --secret-file. Without --secrets, these two options take out their
+/// values and nothing else, such as a name or an e-mail address. A secret found in one place is
+/// taken out of all places, in all of the given sessions. The result is searched again before it is
+/// written. If a secret would remain, for example because it is a JSON number, nothing is changed,
+/// and the command fails and names the place. Encrypted text and images cannot be searched, and
+/// stay. A running pi still has the secrets in its memory. Sub-agents have sessions of their own:
+/// give the directory, or --all. Archives are not searched: `pisess redact --check --archived`
+/// reports their secrets.
 ///
-/// `--secrets --purge` removes the secrets for good. Unlike --purge without --secrets, it accepts
-/// several sessions. An earlier SESSION.pruned is kept if it has no secrets; otherwise it is
-/// removed.
+/// `--secrets --purge` removes the secrets for good, and `--secret-file FILE --purge` the texts in
+/// FILE. Unlike --purge with other options, both accept several sessions. An earlier SESSION.pruned
+/// is kept if it has none of them; otherwise it is removed.
 ///
 /// A session given by path or name is refused (exit 3) if oh-my-pi may have it open. If pi may have
 /// it open, only --compacted, --branch and --entries are refused: a running pi could continue from
 /// an entry that they removed. A session found in a directory, or by --all or --project, is skipped
-/// if either agent may have it open; with --secrets, the exit code is then 3. --force prunes open
-/// sessions, too.
+/// if either agent may have it open; if secrets were to be taken out of it, the exit code is then
+/// 3. --force prunes open sessions, too.
 ///
 /// --restore puts everything back and removes SESSION.pruned. The session then has its old content,
-/// byte for byte, plus any entries added since. Without --secrets, --purge removes SESSION.pruned
-/// for good, so nothing can be restored.
+/// byte for byte, plus any entries added since. Unless secrets are taken out, --purge
+/// removes SESSION.pruned for good, so nothing can be restored.
 ///
 /// SESSION.pruned is written and synced before the session changes. If the command is killed, the
 /// session is either unchanged or pruned, and --restore works in both cases. The path of
@@ -129,8 +135,12 @@ pub const GUIDE: Guide = Guide::new(&[
     "       pisess prune [OPTIONS] --project <DIR>\n",
     "       pisess prune [OPTIONS] --all",
 ))]
-#[command(mut_arg("env_file", |file| file.requires("secrets")))]
-#[command(mut_arg("secret_file", |file| file.requires("secrets")))]
+#[command(mut_arg("env_file", |file| file
+    .help("Remove the values in this dotenv file as well (without --secrets, only them)")
+    .conflicts_with_all(OTHER_TASKS)))]
+#[command(mut_arg("secret_file", |file| file
+    .help("Remove the texts in this file, one per line, as well (without --secrets, only them)")
+    .conflicts_with_all(OTHER_TASKS)))]
 pub struct Args {
     /// The sessions, given by path or name (see `pisess --help`), or directories of them
     #[arg(value_name = "SESSION", required_unless_present_any = ["all", "project"], conflicts_with_all = ["all", "project"])]
@@ -191,6 +201,18 @@ pub struct Args {
     pub write: WriteArgs,
 }
 
+/// The options for another task than to take out secrets.
+const OTHER_TASKS: [&str; 8] = [
+    "over",
+    "images",
+    "results",
+    "details",
+    "compacted",
+    "branch",
+    "entries",
+    "restore",
+];
+
 /// Payloads of more bytes are pruned by default.
 const DEFAULT_PAYLOAD_LIMIT: u64 = 64_000;
 
@@ -222,13 +244,28 @@ impl Args {
         }
     }
 
-    /// Returns the task that the options request. clap ensures that there is only one. With
-    /// `--secrets`, it takes `secrets` out.
-    fn task<'a>(&self, secrets: &'a SharedSecrets) -> Task<'a> {
+    /// Returns which secrets are to be taken out; `None` for another task.
+    fn secret_scope(&self) -> Option<SecretScope> {
+        if self.secrets {
+            Some(SecretScope::RecognizedAndGiven)
+        } else if self.values.is_given() {
+            Some(SecretScope::GivenOnly)
+        } else {
+            None
+        }
+    }
+
+    fn takes_secrets(&self) -> bool {
+        self.secret_scope().is_some()
+    }
+
+    /// Returns the task that the options request. clap ensures that there is only one. If it takes
+    /// secrets out, `values` are among them.
+    fn task<'a>(&self, values: &'a SharedSecrets) -> Task<'a> {
         if self.restore {
             Task::Restore
-        } else if self.secrets {
-            Task::Secrets(secrets)
+        } else if let Some(scope) = self.secret_scope() {
+            Task::Secrets { scope, values }
         } else if self.compacted {
             Task::Compacted
         } else if let Some(reference) = &self.branch {
@@ -251,7 +288,7 @@ impl Args {
     /// Whether SESSION.pruned is to be removed, and nothing is to be pruned before.
     fn only_purges(&self) -> bool {
         let chooses_payloads = self.over.is_some() || self.images || self.results || self.details;
-        let prunes = chooses_payloads || self.removes_entries() || self.secrets;
+        let prunes = chooses_payloads || self.removes_entries() || self.takes_secrets();
         self.purge && !prunes
     }
 
@@ -306,8 +343,8 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         return Err(Failure::usage_error(why).with_hint("give a path with -o"));
     }
 
-    // With --secrets, nothing is removed for good but secrets.
-    let purges_everything = args.purge && !args.secrets;
+    // If secrets are taken out, nothing else is removed for good.
+    let purges_everything = args.purge && !args.takes_secrets();
     if purges_everything && args.write.change.json {
         return Err(Failure::usage_error("--purge has no result as JSON").with_hint("omit --json"));
     }
@@ -323,7 +360,7 @@ pub fn run(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 fn prune_single(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     let is_dry_run = args.write.change.dry_run;
     // With -n, the entries that would be removed, or lose a payload, are printed as rows.
-    let has_rows = is_dry_run && !args.secrets && !args.restore;
+    let has_rows = is_dry_run && !args.takes_secrets() && !args.restore;
     let options = LoadOptions {
         message_tokens: is_dry_run,
         rows: if has_rows { row_options(ui).rows } else { None },
@@ -356,8 +393,8 @@ fn prune_single(session: &Path, args: &Args, ui: &mut Ui) -> Result<Exit, Failur
     } else {
         job.prune(ui)?
     };
-    // With --secrets, SESSION.pruned was purged together with the rewrite.
-    let remains_to_purge = args.purge && !args.secrets;
+    // SESSION.pruned was purged of secrets together with the rewrite.
+    let remains_to_purge = args.purge && !args.takes_secrets();
     if !remains_to_purge || exit != Exit::Done {
         return Ok(exit);
     }

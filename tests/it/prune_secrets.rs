@@ -293,10 +293,90 @@ fn options_of_other_prunes_are_refused() {
             .fails(2);
         assert!(said.contains("cannot be used with"), "{said}");
     }
-    let said = s.unchanged("prune --secret-file ./x ./s.jsonl").fails(2);
-    assert!(said.contains("--secrets"), "{said}");
+    for options in ["--images", "--compacted", "--restore", "--entries root"] {
+        let said = s
+            .unchanged(&format!("prune --secret-file ./x {options} ./s.jsonl"))
+            .fails(2);
+        assert!(said.contains("cannot be used with"), "{said}");
+    }
     assert_snapshot!(s.unchanged("prune --purge --all").fails(2), @"--purge takes one session (hint: repeat the command for each session)");
     assert_snapshot!(s.unchanged("prune --purge --json ./s.jsonl").fails(2), @"--purge has no result as JSON (hint: omit --json)");
+}
+
+/// Without `--secrets`, `--secret-file` takes out the texts of the file, also in other spellings,
+/// and leaves what the rules recognize.
+#[test]
+fn given_values_are_taken_out_alone() {
+    let s = with_leaky();
+    s.put("values", "picture frame\ninés@kites.example\n");
+    let lines = [
+        user(
+            "bbbb0001",
+            None,
+            "Write to in\\u00e9s@kites.example about the picture frame.",
+        ),
+        user(
+            "bbbb0002",
+            Some("bbbb0001"),
+            "<a href=mailto:in%C3%A9s@kites.example>",
+        ),
+    ];
+    let whole = s.text("s.jsonl") + &lines.join("\n") + "\n";
+    s.put("s.jsonl", &whole);
+
+    assert_snapshot!(s.unchanged("prune -q -n --secret-file ./values ./s.jsonl").text(), @"
+     size  id        secrets                                   field
+     59 B  bbbb0001  [REDACTED:secret#1], [REDACTED:secret#2]  message.content
+     41 B  bbbb0002  [REDACTED:secret#1]                       message.content
+    100 B  total     2 strings
+    2 secrets in 2 strings; session still 2.0 kB
+    ");
+    assert_snapshot!(s.pisess("prune -q --secret-file ./values ./s.jsonl").done(), @"./s.jsonl.pruned");
+    let pruned = s.text("s.jsonl");
+    assert!(pruned.contains(&secret(0)), "{pruned}");
+    assert!(!pruned.contains("kites.example"), "{pruned}");
+    s.pisess("prune -q --restore ./s.jsonl").done();
+    assert_eq!(s.text("s.jsonl"), whole);
+
+    // With --purge, secrets that an earlier prune moved stay in SESSION.pruned.
+    s.pisess("prune -q --secrets ./s.jsonl").done();
+    assert!(s.text("s.jsonl").contains("kites.example"));
+    let moved = s.text("s.jsonl.pruned");
+    let done = s
+        .pisess("prune --secret-file ./values --purge ./s.jsonl")
+        .done();
+    assert_snapshot!(done, @"
+    2> pisess: note: ./s.jsonl: line 3 is not JSON; skipped or read as far as possible (hint: `pisess check` explains it)
+    2> pisess: ./s.jsonl: 2 secrets in 2 strings removed for good; session still 1.9 kB
+    ");
+    assert_eq!(s.text("s.jsonl.pruned"), moved);
+
+    s.put("none", "no such text");
+    assert_snapshot!(s.unchanged("prune --secret-file ./none ./s.jsonl"), @"
+    2> pisess: note: ./s.jsonl: line 3 is not JSON; skipped or read as far as possible (hint: `pisess check` explains it)
+    2> pisess: ./s.jsonl: the given values do not occur
+    ");
+}
+
+/// `--purge` removes an earlier SESSION.pruned if one of the given values is in it.
+#[test]
+fn given_values_are_purged_from_what_was_pruned_before() {
+    let s = Sandbox::new();
+    let note = format!("{} by inés@kites.example", "kite ".repeat(40));
+    let result = json!({"type": "message", "id": "aaaa0001", "parentId": null, "message": {"role": "toolResult",
+        "toolCallId": "c1", "toolName": "bash", "content": [{"type": "text", "text": note}]}});
+    s.put("s.jsonl", session(&[result.to_string()]));
+    s.put("values", "inés@kites.example");
+    s.pisess("prune -q --over 10 ./s.jsonl").done();
+    assert!(s.text("s.jsonl.pruned").contains("inés"));
+    let done = s
+        .pisess("prune --secret-file ./values --purge ./s.jsonl")
+        .done();
+    assert_snapshot!(done, @"
+    2> pisess: ./s.jsonl: the given values do not occur
+    2> pisess: ./s.jsonl: what was pruned from it before had secrets, and is removed for good (622 B)
+    ");
+    assert_eq!(s.names(), ["s.jsonl", "values"]);
 }
 
 /// `--all` prunes every session of the stores, and says which one it could not.

@@ -156,7 +156,7 @@ pub fn find_alternatives(job: &PruneJob, removed: usize, ui: &Ui) -> Result<Alte
             let every_size = u64::MAX;
             found.add_smaller_sizes(job, every_size, &ValueKind::PAYLOADS, ui)?;
         }
-        Task::Branch(_) | Task::Entries(_) | Task::Secrets(_) | Task::Restore => {}
+        Task::Branch(_) | Task::Entries(_) | Task::Secrets { .. } | Task::Restore => {}
     }
     Ok(found)
 }

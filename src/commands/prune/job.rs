@@ -3,7 +3,7 @@
 use super::branch::{choose_branch, damaged_failure};
 use super::report::PruneOutcome;
 use super::restore::read_side_file;
-use super::secrets::plan_secrets;
+use super::secrets::{SecretScope, plan_secrets};
 use crate::cli::ids::Ids;
 use crate::cli::open::OpenSession;
 use crate::cli::options::WriteArgs;
@@ -71,8 +71,11 @@ pub enum Task<'a> {
     Branch(String),
     /// Prune the entries of these references and ranges.
     Entries(Vec<String>),
-    /// Prune the strings that contain secrets: those that are recognized by their shape, and these.
-    Secrets(&'a SharedSecrets),
+    /// Prune the strings that contain one of `values` or, depending on `scope`, another secret.
+    Secrets {
+        scope: SecretScope,
+        values: &'a SharedSecrets,
+    },
     /// Restore everything that was pruned.
     Restore,
 }
@@ -119,7 +122,7 @@ impl PruneJob<'_> {
             return self.prune_elsewhere(ui);
         }
         self.refuse_running()?;
-        if let Task::Secrets(_) = self.task {
+        if let Task::Secrets { .. } = self.task {
             return self.prune_secrets(ui);
         }
         self.open
@@ -146,7 +149,10 @@ impl PruneJob<'_> {
             Task::Payloads { over, .. } => {
                 format!("no payload is larger than {}", format_bytes(*over as usize))
             }
-            Task::Secrets(_) => "no secrets found".to_owned(),
+            Task::Secrets { scope, .. } => match scope {
+                SecretScope::RecognizedAndGiven => "no secrets found".to_owned(),
+                SecretScope::GivenOnly => "the given values do not occur".to_owned(),
+            },
             Task::Compacted => "nothing above a compaction can be pruned".to_owned(),
             Task::Branch(_) | Task::Entries(_) | Task::Restore => "nothing to prune".to_owned(),
         }
@@ -298,7 +304,7 @@ impl PruneJob<'_> {
                 plan_removal("entries", is_removed, open, ui)
             }
             Task::Branch(reference) => self.plan_branch(open, reference, ui),
-            Task::Secrets(secrets) => plan_secrets(open, secrets),
+            Task::Secrets { scope, values } => plan_secrets(open, *scope, values),
             // This task has a plan of its own: `plan_restore`.
             Task::Restore => Err(open.input.failure("it is to be restored")),
         }

@@ -4,7 +4,7 @@ use super::Args;
 use super::alternatives::{Alternatives, find_alternatives};
 use super::job::{PruneJob, Task};
 use super::report::{KEPT_NOTE, PruneOutcome, PruneReport};
-use super::secrets::{KEPT_SECRETS_NOTE, Purge};
+use super::secrets::{KEPT_SECRETS_NOTE, Purge, SecretScope};
 use crate::cli::foreign::note_unsearched;
 use crate::cli::locate::{Scope, SessionStores, existing_store_roots, resolve_user_folder};
 use crate::cli::named::{
@@ -64,7 +64,7 @@ pub fn prune_sessions(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
     worst_exit = worst_exit.max(pruned.worst_exit);
     let has_skipped = !pruned.skipped.is_empty();
     // A skipped session may contain a secret, so the command must not succeed.
-    if args.secrets && has_skipped {
+    if args.takes_secrets() && has_skipped {
         worst_exit = worst_exit.max(Exit::Busy);
     }
 
@@ -73,11 +73,18 @@ pub fn prune_sessions(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
         ui.print_status("no sessions to prune (hint: omit --older-than and --larger-than)");
     }
     let printed = report_sessions(&pruned.sessions, args, ui);
-    if args.secrets && args.all {
-        note_unsearched(
-            "`pisess redact --check --all --source all` finds their secrets",
-            ui,
-        );
+    if args.all {
+        match args.secret_scope() {
+            Some(SecretScope::RecognizedAndGiven) => note_unsearched(
+                "`pisess redact --check --all --source all` finds their secrets",
+                ui,
+            ),
+            Some(SecretScope::GivenOnly) => note_unsearched(
+                "`pisess grep -F TEXT --all --source all` finds TEXT in them",
+                ui,
+            ),
+            None => {}
+        }
     }
     worst_exit.or_print_failure(printed)
 }
@@ -424,7 +431,7 @@ fn print_results(sessions: &[PrunedSession], args: &Args, ui: &mut Ui) -> Result
 
 /// Returns the note that what was pruned is kept in files beside the sessions.
 fn kept_note(args: &Args) -> &'static str {
-    if args.secrets {
+    if args.takes_secrets() {
         KEPT_SECRETS_NOTE
     } else {
         KEPT_NOTE

@@ -130,7 +130,7 @@ impl PruneJob<'_> {
         let outcome = self.plan_outcome(&plan, self.open)?;
         match self.task {
             Task::Payloads { .. } => self.print_payloads(&plan, ui)?,
-            Task::Secrets(_) => self.print_secrets(&plan, ui)?,
+            Task::Secrets { .. } => self.print_secrets(&plan, ui)?,
             Task::Compacted | Task::Branch(_) | Task::Entries(_) | Task::Restore => {
                 self.print_entries(&plan, ui)?;
             }
@@ -350,7 +350,7 @@ impl PruneJob<'_> {
     /// Returns the note on SESSION.pruned that follows the report of pruned sessions.
     fn kept_note(&self) -> &'static str {
         match self.task {
-            Task::Secrets(_) => KEPT_SECRETS_NOTE,
+            Task::Secrets { .. } => KEPT_SECRETS_NOTE,
             _ => KEPT_NOTE,
         }
     }

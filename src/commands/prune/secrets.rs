@@ -1,5 +1,5 @@
-//! `--secrets`: moves strings with secrets into SESSION.pruned, or with `--purge` removes them for
-//! good.
+//! `--secrets`, `--env-file` and `--secret-file`: move strings with secrets into SESSION.pruned, or
+//! with `--purge` remove them for good.
 
 use super::job::{PruneJob, Task};
 use super::report::PruneOutcome;
@@ -15,6 +15,7 @@ use crate::ops::plan::copy_all;
 use crate::ops::prune::{PrunePlan, SECRETS_OPERATION, read_operations};
 use crate::ops::redact::{FoundSecret, redact_session};
 use crate::redact::Redactor;
+use crate::redact::values::SecretValue;
 use pisess_store::{
     self as store, Attempt, Cause, Committed, CompanionFile, Locked, ReadAt, SessionFile,
     StoreError,
@@ -27,7 +28,25 @@ pub const KEPT_SECRETS_NOTE: &str = "SESSION.pruned holds the secrets (hint: --r
 /// The hint for secrets that cannot be replaced.
 const LEFT_OVER_HINT: &str = "a placeholder replaces neither a number nor the id of a session; `pisess archive PATH` and `pisess archive --delete PATH` remove the whole session";
 
-/// What `--secrets` found in a session and in its SESSION.pruned.
+/// Which secrets are taken out of a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SecretScope {
+    /// Those that are recognized by their shape, and the values that the user gave (`--secrets`).
+    RecognizedAndGiven,
+    /// The values that the user gave.
+    GivenOnly,
+}
+
+impl SecretScope {
+    fn new_redactor(self, values: Vec<SecretValue>) -> Redactor {
+        match self {
+            SecretScope::RecognizedAndGiven => Redactor::for_secrets_only(values),
+            SecretScope::GivenOnly => Redactor::for_values_only(values),
+        }
+    }
+}
+
+/// What `prune` found of secrets in a session and in its SESSION.pruned.
 #[derive(Clone, Debug, Default)]
 pub struct SecretsOutcome {
     /// The number of distinct secrets that are taken out of the session.
@@ -90,14 +109,15 @@ pub enum Purge {
     Done,
 }
 
-/// Plans to take the secrets out of a session: those that are recognized by their shape, and
-/// `secrets`. Fails if one of them would remain.
+/// Plans to take the secrets out of a session: `secrets` and, depending on `scope`, what is
+/// recognized. Fails if one of them would remain.
 pub(super) fn plan_secrets(
     open: &OpenSession,
+    scope: SecretScope,
     secrets: &SharedSecrets,
 ) -> Result<PrunePlan, Failure> {
     let values = secrets.values_for(&open.input, open.worker_count())?;
-    let redactor = Redactor::for_secrets_only(values);
+    let redactor = scope.new_redactor(values);
     let source = open.input.source();
     let plan = PrunePlan::from_secrets(&open.session, source, redactor, open.worker_count());
     let plan = open.input.map_read_error(plan)?;
@@ -120,10 +140,10 @@ impl PruneJob<'_> {
         open: &OpenSession,
     ) -> Result<PruneOutcome, Failure> {
         let mut outcome = PruneOutcome::from_prune(plan, open);
-        if let Task::Secrets(secrets) = &self.task
+        if let Task::Secrets { scope, values } = self.task
             && let Some(side_file) = open_if_exists(&self.side_file)?
         {
-            let has_secrets = side_file_has_secrets(&side_file, open, secrets, plan)?;
+            let has_secrets = side_file_has_secrets(&side_file, open, scope, values, plan)?;
             if has_secrets {
                 outcome.secrets.old_side_file_bytes = Some(side_file.len());
             }
@@ -300,7 +320,15 @@ impl PruneJob<'_> {
             return Ok(new_side_file.remove_with_old()?);
         }
         new_side_file.put_back_old()?;
-        if let Some(side_file) = open_if_exists(&self.side_file)?
+        let may_keep_others = matches!(
+            self.task,
+            Task::Secrets {
+                scope: SecretScope::GivenOnly,
+                ..
+            }
+        );
+        if !may_keep_others
+            && let Some(side_file) = open_if_exists(&self.side_file)?
             && lists_secrets(&side_file, open)
         {
             let name = self.side_file.to_string_lossy();
@@ -342,15 +370,17 @@ fn take_unremoved(committed: &mut Committed) -> Option<StoreError> {
     Some(committed.warnings.remove(index))
 }
 
-/// Whether SESSION.pruned contains secrets: those that are recognized by their shape, `secrets`,
-/// and those that `plan` found in the session; or any that an earlier prune moved there.
+/// Whether SESSION.pruned contains `secrets`, or those that `plan` found in the session. Depending
+/// on `scope`, others count as well: those that are recognized by their shape, and all that an
+/// earlier prune moved there.
 fn side_file_has_secrets(
     side_file: &SessionFile,
     open: &OpenSession,
+    scope: SecretScope,
     secrets: &SharedSecrets,
     plan: &PrunePlan,
 ) -> Result<bool, Failure> {
-    if lists_secrets(side_file, open) {
+    if scope == SecretScope::RecognizedAndGiven && lists_secrets(side_file, open) {
         return Ok(true);
     }
     let mut values = secrets.values_for(&open.input, open.worker_count())?;
@@ -359,7 +389,7 @@ fn side_file_has_secrets(
             values.push(value.clone());
         }
     }
-    let mut redactor = Redactor::for_secrets_only(values);
+    let mut redactor = scope.new_redactor(values);
     let no_copy = None;
     let searched = redact_session(side_file, &mut redactor, open.worker_count(), no_copy);
     let report = open.input.map_read_error(searched)?;

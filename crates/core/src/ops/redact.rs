@@ -303,9 +303,9 @@ fn number_found_secrets(
     lines: &[SearchedLine],
     workers: usize,
 ) -> io::Result<()> {
-    let has_values = redactor.search.has_values();
+    let has_rules_and_values = redactor.search.applies_rules() && redactor.search.has_values();
     let has_summary = lines.iter().any(|line| line.is_summary);
-    if has_values && has_summary {
+    if has_rules_and_values && has_summary {
         number_secrets(source, redactor, workers)?;
     }
     // A secret that has a number keeps it.

@@ -186,6 +186,15 @@ impl Redactor {
         }
     }
 
+    /// Returns a redactor that removes these values, and nothing else, not even what the rules
+    /// recognize.
+    pub fn for_values_only(values: Vec<SecretValue>) -> Redactor {
+        Redactor {
+            search: SecretSearch::for_values_only(values),
+            ..Redactor::default()
+        }
+    }
+
     /// Numbers the secrets in lines, in file order.
     ///
     /// The lines may already contain placeholders, from two sources:

@@ -16,6 +16,7 @@ pub(super) use line_search::is_id_member;
 use pisess_json::string;
 use pisess_json::text::Text;
 use std::ops::Range;
+pub use string_search::SecretSources;
 #[cfg(test)]
 pub(super) use string_search::is_base64_file;
 
@@ -25,6 +26,8 @@ pub struct SecretSearch {
     /// Home directories and user names to replace, if requested.
     people: Option<People>,
     opaque: OpaqueContent,
+    /// By what secrets are recognized. Of ids and signatures, only values are, in any case.
+    sources: SecretSources,
     /// The known values: those that the user gave, or that were found elsewhere.
     value_search: ValueSearch,
     /// The prefilter for people, and for values without a window. `None` if there are neither
@@ -65,8 +68,21 @@ impl SecretSearch {
             opaque,
             value_search,
             needles,
-            is_narrow: false,
+            ..SecretSearch::default()
         }
+    }
+
+    /// Returns a search for these values alone, and not for what the rules recognize.
+    pub(super) fn for_values_only(values: Vec<SecretValue>) -> SecretSearch {
+        SecretSearch {
+            sources: SecretSources::ValuesOnly,
+            ..SecretSearch::new(values, None, OpaqueContent::Keep)
+        }
+    }
+
+    /// Whether the rules are applied.
+    pub fn applies_rules(&self) -> bool {
+        self.sources == SecretSources::RulesAndValues
     }
 
     /// Adds values, and makes the search narrow: from now on, only lines that may contain a value,
@@ -77,11 +93,13 @@ impl SecretSearch {
         let SecretSearch {
             people,
             opaque,
+            sources,
             value_search,
             ..
         } = std::mem::take(self);
         let values = value_search.into_values_with(more);
         *self = SecretSearch {
+            sources,
             is_narrow: true,
             ..SecretSearch::new(values, people, opaque)
         };

@@ -167,7 +167,7 @@ impl<'a> LineSearch<'a> {
         let sources = if is_id || is_signature {
             SecretSources::ValuesOnly
         } else {
-            SecretSources::RulesAndValues
+            self.search.sources
         };
         let mut found = StringSearch::new(self.search, sources, raw).run(searches);
         self.finds.examples.append(&mut found.examples);
@@ -199,7 +199,7 @@ impl<'a> LineSearch<'a> {
         let last_hit = self.finds.hits.last();
         let has_hit = last_hit.is_some_and(|hit| string.range.start < hit.range.end);
         let value = string.raw.bytes;
-        if has_hit || is_example(value) {
+        if !self.search.applies_rules() || has_hit || is_example(value) {
             return;
         }
         let key = string::decode(self.strings.nearest_key());
@@ -228,8 +228,8 @@ impl<'a> LineSearch<'a> {
             self.finds.hits.clear();
             return;
         }
-        let sources = SecretSources::RulesAndValues;
-        let mut found = StringSearch::new(self.search, sources, self.line).run(searches);
+        let mut found =
+            StringSearch::new(self.search, self.search.sources, self.line).run(searches);
         self.finds.examples.append(&mut found.examples);
         self.finds.value_indexes.append(&mut found.value_indexes);
         self.finds.hits = found.hits;

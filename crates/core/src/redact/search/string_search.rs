@@ -196,9 +196,10 @@ impl<'a> StringSearch<'a> {
 }
 
 /// The sources by which secrets in a string are recognized.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub enum SecretSources {
     /// The rules and the known values.
+    #[default]
     RulesAndValues,
     /// Only the known values.
     ValuesOnly,
