@@ -50,9 +50,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ///   switch
 /// - the number of entries after the branch point
 /// - the size of its context in tokens: the provider's last count, plus an estimate
-///   of what followed. `~` marks the agent's estimate for all messages. It is shown
-///   if the count plus the estimate of what followed is less than a quarter of it, or
-///   if `prune` has moved parts of messages since the count
+///   of what followed. If this sum is less than a quarter of the agent's estimate for
+///   all messages, or if `prune` has moved parts of messages since the count, that
+///   estimate is shown instead, marked with `~`
 /// - the branch point: the last entry that the branch shares with another branch,
 ///   apart from settings and bookkeeping. A narrow terminal shows only its id. The
 ///   column is left out if no branch has one

@@ -80,9 +80,9 @@ pub const GUIDE: Guide = Guide::new(&[
 /// - the numbers of messages and branches
 /// - the size of the file
 /// - the size of the context at the leaf, in tokens: the provider's last count,
-///   plus an estimate of what followed. `~` marks the agent's estimate for all
-///   messages. It is shown if the count plus the estimate of what followed is less
-///   than a quarter of it, or if `prune` has moved parts of messages since the count
+///   plus an estimate of what followed. If this sum is less than a quarter of the
+///   agent's estimate for all messages, or if `prune` has moved parts of messages
+///   since the count, that estimate is shown instead, marked with `~`
 /// - the cost
 /// - the name, or else the first user message that is not just a command
 ///

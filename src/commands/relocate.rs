@@ -59,8 +59,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// OLD.
 ///
 /// A session that an agent may have open is refused (exit 3), because the agent would keep writing
-/// to the old path. pisess assumes that a session is open while an agent runs in the old or the new
-/// directory, and if the session was written a moment ago.
+/// to the old path. pisess assumes that a session is open in two cases: an agent runs in the old or
+/// the new directory, or the session was written a moment ago.
 #[derive(Debug, clap::Args)]
 #[command(override_usage = concat!(
     "pisess relocate [OPTIONS] <SESSION>... <DIR>\n",
