@@ -1180,7 +1180,7 @@ fn list_shows_what_could_be_imported() {
         2mo  000000b1     8   1  5.6 kB     9.4k   ~$0.02  Paper for a kite
         2mo  000000b5     6   1  1.8 kB       26        -  Say it in events.
         4mo  5be49767     6   1  5.5 kB        8  ~<$0.01  Kites
-       10mo  6098ae0e     6   1  1.3 kB       99        -  Which paper for a kite?
+       10mo  6098ae0e     6   1  1.3 kB       83        -  Which paper for a kite?
         2mo  000000e2     4   1   13 kB     7.6k  ~<$0.01  Look at my notes.
         2mo  000000b3     4   1  2.1 kB       16        -  A long question.
     2> pisess: note: ~ costs are estimated, prices of 2026-11-29

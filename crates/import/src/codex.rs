@@ -12,12 +12,13 @@
 mod compaction;
 mod content;
 mod events;
-mod failures;
+
 pub mod format;
 mod history;
 mod items;
 mod junctions;
 mod line;
+mod outputs;
 mod reply;
 mod tools;
 mod usage;

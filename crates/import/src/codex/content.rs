@@ -2,11 +2,11 @@
 
 use crate::parts::{add_stored_text, non_empty_string, non_empty_text};
 use foldhash::fast::FixedState;
-use pisess_json::Raw;
 use pisess_json::outline::Outlined;
 use pisess_json::string::{decode, encode_stored, encode_to_vec};
 use pisess_json::text::Text;
 use pisess_json::write::{Object, object_array, object_array_in};
+use pisess_json::{Raw, js};
 use std::borrow::Cow;
 use std::hash::BuildHasher;
 
@@ -206,6 +206,24 @@ impl ContentBlock<'_> {
             ContentBlock::Text(text) => Some(text.as_borrowed()),
             ContentBlock::Image { .. } => None,
         }
+    }
+}
+
+/// Converts a result to content: its texts and images if it has any, or else its JSON as a text. A
+/// missing result becomes empty content.
+pub(super) fn convert_result<'a>(value: Option<impl Into<Outlined<'a>>>) -> Vec<ContentBlock<'a>> {
+    let Some(value) = value else {
+        return Vec::new();
+    };
+    let value = value.into();
+    let blocks = read_content_blocks(value);
+    if !blocks.is_empty() {
+        return blocks;
+    }
+    match value.raw_string() {
+        // An empty string, for which there was no block above.
+        Some(text) => vec![ContentBlock::StoredText(text)],
+        None => vec![ContentBlock::Text(js::stringify(value.raw()))],
     }
 }
 

@@ -1,11 +1,13 @@
 //! Items: what Codex sent to the model, and what the model answered.
 
 use super::content::{
-    content_array, find_item_type, item_fingerprints, list_reasoning_texts, read_content_blocks,
+    content_array, convert_result, find_item_type, item_fingerprints, list_reasoning_texts,
+    read_content_blocks,
 };
 use super::history::begins_turn;
 use super::line::CodexLine;
-use super::tools::{ToolCall, ToolResult, convert_arguments, convert_result};
+use super::outputs::CallOutput;
+use super::tools::{ToolCall, ToolResult, convert_arguments};
 use super::{CodexReader, Conversion};
 use crate::Origin;
 use crate::parts::{hidden_message_members, non_empty_text};
@@ -58,12 +60,14 @@ impl CodexReader<'_> {
 
     /// Adds the output of a call, whose item does not name the tool.
     fn add_call_output(&mut self, line: &CodexLine, id: &Text) -> io::Result<Conversion> {
+        let output = CallOutput::read(line.payload.get("output"));
         let result = ToolResult {
             id,
             name: &self.tool_name(id, "unknown"),
-            content: &convert_result(line.payload.get("output")),
+            content: &output.content,
             // Only the output itself shows a failure: `add_tool_result` looks there.
             is_error: false,
+            command: output.command,
         };
         self.add_tool_result(line, result, &["type", "call_id", "output"])?;
         Ok(Conversion::Converted)
@@ -77,6 +81,7 @@ impl CodexReader<'_> {
             name: &self.tool_name(id, "tool_search"),
             content: &convert_result(line.payload.get("tools")),
             is_error: status.is_some_and(|status| status.is("failed")),
+            command: None,
         };
         self.add_tool_result(line, result, &["type", "call_id", "tools"])?;
         Ok(Conversion::Converted)

@@ -1,14 +1,13 @@
 //! The calls of tools in Codex's items and events, and their results.
 
-use super::content::{ContentBlock, call_fingerprint, read_content_blocks};
-use super::failures::{CallFailure, find_failure};
+use super::content::{ContentBlock, call_fingerprint, convert_result};
 use super::line::CodexLine;
+use super::outputs::{CommandFacts, failure_of, result_details};
 use super::{CodexReader, Conversion};
 use crate::parts::non_empty_text;
-use pisess_json::outline::Outlined;
+use pisess_json::Raw;
 use pisess_json::text::Text;
 use pisess_json::write::Object;
-use pisess_json::{Raw, js};
 use std::io;
 
 pub(super) struct ToolCall<'a> {
@@ -24,8 +23,10 @@ pub(super) struct ToolResult<'a> {
     pub name: &'a Text<'a>,
     pub content: &'a [ContentBlock<'a>],
     /// Whether the call failed, by what Codex stores beside the content. A result is an error in
-    /// any case if its content reports a failure (see [`find_failure`]).
+    /// any case if its output reports a failure (see [`failure_of`]).
     pub is_error: bool,
+    /// What Codex stores beside the output of a command.
+    pub command: Option<CommandFacts>,
 }
 
 impl CodexReader<'_> {
@@ -72,14 +73,11 @@ impl CodexReader<'_> {
             name,
             content,
             is_error,
+            command,
         } = result;
         self.answered_calls.insert(id.as_bytes().into());
 
-        let failure = find_failure(content);
-        let exit_code = match failure {
-            Some(CallFailure::ExitCode(code)) => Some(code),
-            Some(CallFailure::NotDone) | None => None,
-        };
+        let failure = failure_of(content, command);
         let message = self
             .writer
             .begin_message(line.value)
@@ -87,8 +85,7 @@ impl CodexReader<'_> {
             .text("toolCallId", id)
             .text("toolName", name)
             .objects("content", content, |object, block| block.add_to(object))
-            .with(exit_code, |message, code| {
-                let details = Object::new().number("exitCode", code).finish();
+            .with(result_details(failure, command), |message, details| {
                 message.json("details", &details)
             })
             .bool("isError", is_error || failure.is_some());
@@ -177,6 +174,7 @@ impl CodexReader<'_> {
             name: &self.tool_name(id, &named_tool.to_string_lossy()),
             content: &content,
             is_error: has_failed || error.is_some(),
+            command: None,
         };
         self.add_tool_result(line, result, &[])?;
         Ok(Conversion::Converted)
@@ -215,6 +213,7 @@ impl CodexReader<'_> {
             name: &name,
             content: &convert_result(results),
             is_error: false,
+            command: None,
         };
         self.add_tool_result(line, result, &[])?;
         Ok(Conversion::Converted)
@@ -245,6 +244,7 @@ impl CodexReader<'_> {
             name: &name,
             content: &outcome.content,
             is_error: outcome.is_error,
+            command: None,
         };
         self.add_tool_result(line, result, &[])?;
         Ok(Conversion::Converted)
@@ -313,22 +313,4 @@ pub(super) fn convert_arguments(value: Option<Raw>) -> Vec<u8> {
         return parsed.bytes().to_vec();
     }
     Object::new().text("input", &text).finish()
-}
-
-/// Converts a result to content: its texts and images if it has any, or else its JSON as a text. A
-/// missing result becomes empty content.
-pub(super) fn convert_result<'a>(value: Option<impl Into<Outlined<'a>>>) -> Vec<ContentBlock<'a>> {
-    let Some(value) = value else {
-        return Vec::new();
-    };
-    let value = value.into();
-    let blocks = read_content_blocks(value);
-    if !blocks.is_empty() {
-        return blocks;
-    }
-    match value.raw_string() {
-        // An empty string, for which there was no block above.
-        Some(text) => vec![ContentBlock::StoredText(text)],
-        None => vec![ContentBlock::Text(js::stringify(value.raw()))],
-    }
 }

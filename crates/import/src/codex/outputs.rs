@@ -1,9 +1,11 @@
-//! Failures of tool calls, as the outputs in a rollout of Codex report them. Codex stores no flag
-//! beside an output: what it says is all that the model is told.
+//! Outputs of tool calls in a rollout of Codex, and the failures that they report. Codex stores no
+//! flag beside an output: what it says is all that the model is told.
 
-use super::content::ContentBlock;
-use pisess_json::Raw;
+use super::content::{ContentBlock, convert_result};
+use pisess_json::outline::Outlined;
 use pisess_json::text::Text;
+use pisess_json::write::Object;
+use pisess_json::{Raw, string};
 use regex::bytes::Regex;
 use std::sync::LazyLock;
 
@@ -16,6 +18,80 @@ static EXIT_CODE_LINE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(pattern).expect("a constant")
 });
 
+/// The output of a call, read from its item.
+pub(super) struct CallOutput<'a> {
+    pub content: Vec<ContentBlock<'a>>,
+    /// The facts beside the output of a command, if it was stored as JSON.
+    pub command: Option<CommandFacts>,
+}
+
+/// The facts that Codex stored beside the output of a command, until the end of 2025.
+#[derive(Clone, Copy)]
+pub(super) struct CommandFacts {
+    exit_code: f64,
+    duration_seconds: f64,
+}
+
+impl<'a> CallOutput<'a> {
+    /// Reads an output. If it is JSON that consists of the text of a command and of its
+    /// [`CommandFacts`], the content is this text, as a person saw it:
+    ///
+    /// ```text
+    /// {"output":"2 tests passed\n","metadata":{"exit_code":0,"duration_seconds":0.2}}
+    /// ```
+    pub fn read(stored: Option<Outlined<'a>>) -> CallOutput<'a> {
+        if let Some(raw_text) = stored.and_then(|value| value.raw().raw_string())
+            && may_begin_with(raw_text, "{")
+            && let Some(output) = CallOutput::read_json(&string::decode(raw_text))
+        {
+            return output;
+        }
+        CallOutput {
+            content: convert_result(stored),
+            command: None,
+        }
+    }
+
+    /// Reads an output in JSON; `None` if it is any other text, or has other members.
+    fn read_json(json: &Text) -> Option<CallOutput<'a>> {
+        let object = Raw::parse(json.as_bytes()).ok()?;
+        let metadata = object.get("metadata")?;
+        if object.members().count() != 2 || metadata.members().count() != 2 {
+            return None;
+        }
+        let text = object.get_text("output")?.into_owned();
+        let command = CommandFacts {
+            exit_code: metadata.get("exit_code")?.number()?,
+            duration_seconds: metadata.get("duration_seconds")?.number()?,
+        };
+        Some(CallOutput {
+            content: vec![ContentBlock::Text(text)],
+            command: Some(command),
+        })
+    }
+}
+
+/// Returns the `details` of a result: its exit code, unless it is 0, and how long the command ran.
+/// `None` if neither is known.
+pub(super) fn result_details(
+    failure: Option<CallFailure>,
+    command: Option<CommandFacts>,
+) -> Option<Vec<u8>> {
+    let exit_code = match failure {
+        Some(CallFailure::ExitCode(code)) => Some(code),
+        Some(CallFailure::NotDone) | None => None,
+    };
+    if exit_code.is_none() && command.is_none() {
+        return None;
+    }
+    let details = Object::new()
+        .with(exit_code, |details, code| details.number("exitCode", code))
+        .with(command, |details, facts| {
+            details.number("durationSeconds", facts.duration_seconds)
+        });
+    Some(details.finish())
+}
+
 /// How a tool call failed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum CallFailure {
@@ -26,8 +102,30 @@ pub(super) enum CallFailure {
     NotDone,
 }
 
+impl CallFailure {
+    fn from_exit_code(code: f64) -> Option<CallFailure> {
+        if code == 0.0 {
+            None
+        } else {
+            Some(CallFailure::ExitCode(code))
+        }
+    }
+}
+
+/// Returns the failure of a call, given its output: by the exit code beside the output or, without
+/// one, by what the output says. `None` if there is none.
+pub(super) fn failure_of(
+    content: &[ContentBlock],
+    command: Option<CommandFacts>,
+) -> Option<CallFailure> {
+    match command {
+        Some(facts) => CallFailure::from_exit_code(facts.exit_code),
+        None => find_reported_failure(content),
+    }
+}
+
 /// Returns the failure that the content of a result reports; `None` if it reports none.
-pub(super) fn find_failure(content: &[ContentBlock]) -> Option<CallFailure> {
+fn find_reported_failure(content: &[ContentBlock]) -> Option<CallFailure> {
     // Most outputs report nothing. Their first bytes show this before anything is decoded.
     let first_text = content
         .iter()
@@ -51,10 +149,7 @@ pub(super) fn find_failure(content: &[ContentBlock]) -> Option<CallFailure> {
     {
         return Some(CallFailure::NotDone);
     }
-    match parse_exit_code(&output) {
-        None | Some(0.0) => None,
-        Some(code) => Some(CallFailure::ExitCode(code)),
-    }
+    parse_exit_code(&output).and_then(CallFailure::from_exit_code)
 }
 
 /// The first bytes of an output with an exit code. An output is JSON, which begins with `{`, or
@@ -148,19 +243,19 @@ mod tests {
     fn assert_failure(output: &str, expected: Option<CallFailure>) {
         let stored = encode_to_vec(&Text::from(output));
         let block = ContentBlock::StoredText(&stored[1..stored.len() - 1]);
-        assert_eq!(find_failure(&[block]), expected, "{output}");
+        assert_eq!(find_reported_failure(&[block]), expected, "{output}");
 
         let escapes: String = output
             .bytes()
             .map(|byte| format!("\\u{byte:04x}"))
             .collect();
         let block = ContentBlock::StoredText(escapes.as_bytes());
-        assert_eq!(find_failure(&[block]), expected, "{output}");
+        assert_eq!(find_reported_failure(&[block]), expected, "{output}");
 
         for cut in 0..output.len() {
             let (start, end) = output.split_at(cut);
             let blocks = [start, end].map(|text| ContentBlock::Text(Text::from(text)));
-            assert_eq!(find_failure(&blocks), expected, "{start}|{end}");
+            assert_eq!(find_reported_failure(&blocks), expected, "{start}|{end}");
         }
     }
 
@@ -189,6 +284,30 @@ mod tests {
         ];
         for (output, code) in cases {
             assert_failure(output, Some(CallFailure::ExitCode(code)));
+        }
+    }
+
+    #[test]
+    fn an_output_in_json_is_its_text_and_what_stands_beside_it() {
+        let read = |json: &str| CallOutput::read_json(&Text::from(json));
+        let output =
+            read(r#"{"output":"no\n\u00e9","metadata":{"exit_code":2,"duration_seconds":0.25}}"#);
+        let output = output.unwrap();
+        assert_eq!(output.content[0].text().unwrap(), *"no\né");
+        let failure = failure_of(&output.content, output.command);
+        assert_eq!(failure, Some(CallFailure::ExitCode(2.0)));
+        assert_eq!(
+            result_details(failure, output.command).unwrap(),
+            br#"{"exitCode":2,"durationSeconds":0.25}"#
+        );
+
+        for other in [
+            r#"{"output":"no","metadata":{"exit_code":2}}"#,
+            r#"{"output":"no","metadata":{"exit_code":2,"duration_seconds":1},"id":7}"#,
+            r#"{"output":["no"],"metadata":{"exit_code":2,"duration_seconds":1}}"#,
+            "{cut off",
+        ] {
+            assert!(read(other).is_none(), "{other}");
         }
     }
 
