@@ -179,9 +179,10 @@ impl<'a> ScannedMessage<'a> {
         }
         let mut text = self.content();
         let mut stop = read_reply_end(&self.facts, !calls.is_empty());
-        if let ReplyEnd::Failed(error) = &mut stop
-            && self.is_of_no_model()
-        {
+        if self.is_of_no_model() {
+            let ReplyEnd::Failed(error) = &mut stop else {
+                return SummaryMessage::Other;
+            };
             *error = std::mem::take(&mut text);
         }
         SummaryMessage::Reply {
@@ -192,8 +193,9 @@ impl<'a> ScannedMessage<'a> {
         }
     }
 
-    /// Whether the agent wrote the reply itself, as Claude Code does in place of a failed one:
-    /// `API Error: Unable to connect`. Such words are not the assistant's.
+    /// Whether the agent wrote the reply itself, as Claude Code does in place of a failed one (`API
+    /// Error: Unable to connect`), and where the model was not asked (`No response requested.`).
+    /// Such words are not the assistant's.
     fn is_of_no_model(&self) -> bool {
         string_head(self.facts.get(Member::Model)) == "<synthetic>"
     }

@@ -98,6 +98,10 @@ impl Turn {
         // After `is_answered`, which reads it.
         self.reply_end = ReplyEnd::NoReply;
         self.calls_before_addition = self.call_count;
+        if self.request.trim_end() == text.trim_end() {
+            // The same request again, as after an interruption.
+            return;
+        }
 
         let request = format!("{}{}{text}", self.request, separator(lead));
         self.request = cut_middle(&request, 2 * WHOLE_REQUEST);

@@ -159,7 +159,9 @@ pub(super) fn quote_binding_sentences(request: &str, prose: &[&str]) -> Vec<Stri
         }
         let is_quotable = (SHORT_WISH..POINT).contains(&display_width(sentence));
         let asks = ends_in_question(sentence.trim_end_matches(['\'', '"', '’', '”']));
-        if !is_quotable || asks || !has_binding_clause(sentence, no_word) {
+        // What a sentence announces is on other lines: "It must contain:".
+        let announces = sentence.ends_with([':', '：']);
+        if !is_quotable || asks || announces || !has_binding_clause(sentence, no_word) {
             continue;
         }
         if is_observation(sentence) {

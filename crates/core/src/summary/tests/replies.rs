@@ -121,6 +121,24 @@ fn an_error_that_the_agent_wrote_is_not_quoted_as_words_of_the_assistant() {
     assert!(text.contains(&format!("the model's reply failed: \"{words}\"")));
 }
 
+/// Claude Code writes one when a session is opened again, for example.
+#[test]
+fn a_reply_that_no_model_gave_is_no_answer() {
+    let no_reply = r#"{"role":"assistant","model":"<synthetic>","content":[{"type":"text","text":"No response requested."}],"stopReason":"stop"}"#;
+    let plan = "I draw the piers first, because the boats hide them.";
+    let text = summary(
+        None,
+        [
+            user("Plan the map of the harbour with its piers and boats."),
+            says(plan),
+            vec![no_reply.to_owned()],
+            user("Draw it as planned, and stop after each pier."),
+        ],
+    );
+    assert!(text.contains(plan), "{text}");
+    assert!(!text.contains("No response requested"), "{text}");
+}
+
 #[test]
 fn last_words_are_whole_or_say_who_cut_them() {
     let lead = |words: &str| {

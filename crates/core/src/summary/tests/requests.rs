@@ -114,6 +114,21 @@ fn summary_request_includes_what_the_user_added_later() {
 }
 
 #[test]
+fn a_short_request_that_is_sent_again_is_quoted_once() {
+    let text = summary(
+        None,
+        [
+            user("next pier"),
+            look("r.txt"),
+            stops("aborted", "Operation aborted"),
+            user("next pier"),
+            look("s.txt"),
+        ],
+    );
+    assert_eq!(quotation(&text, REQUEST), "next pier", "{text}");
+}
+
+#[test]
 fn a_short_request_comes_with_what_it_refers_to() {
     let messages = [
         user(
