@@ -682,6 +682,14 @@ fn sub_agents_are_listed_below_their_session() {
     );
 }
 
+/// The agents convert a version that is a text.
+#[test]
+fn list_json_has_the_version_as_the_agents_read_it() {
+    let s = Sandbox::with(&["hazards/string-version.jsonl"]);
+    let rows = rows(&s.run("list --json ."));
+    assert_eq!(rows[0]["version"], 3);
+}
+
 #[test]
 fn reports_unreadable_files_and_lists_the_rest() {
     let s = Sandbox::with(&["tour.jsonl", "v4.jsonl"]);

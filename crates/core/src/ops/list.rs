@@ -33,6 +33,7 @@ use crate::session::labels::Labels;
 use crate::session::list_stats::{EntryKey, Opening, Question, is_command};
 use crate::session::period::Period;
 use crate::session::read::entry_reader::EntryReader;
+use crate::session::read::header::version_number;
 use crate::session::tree::Tree;
 use crate::session::usage::{BilledRequest, SubAgents, UsageSums};
 use pisess_json::Raw;
@@ -60,7 +61,8 @@ pub struct ListedSession {
     /// The name of the program that wrote the session, if it is another agent. The session is then
     /// a converted one of `agent`, and the caller sets the name.
     pub other_agent: Option<&'static str>,
-    /// The version in the header; 1 if there is none.
+    /// The version in the header, as the agents read it: 1 if there is none, 3 for `"3"`. NaN,
+    /// which JSON has as `null`, if it is no number.
     pub version: f64,
     /// The name given by the user or by oh-my-pi.
     pub name: Option<Text<'static>>,
@@ -200,7 +202,7 @@ pub fn read_session(
         owner: None,
         agent: session.dialect,
         other_agent: None,
-        version: header.get("version").and_then(Raw::number).unwrap_or(1.0),
+        version: version_number(header),
         name: session.name(),
         cwd: session.header.cwd.clone().unwrap_or_default(),
         repository: None,
