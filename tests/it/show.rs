@@ -1295,6 +1295,11 @@ fn show_as_plain_prints_texts_unchanged() {
             r#""a4""#,
             r#"{"role":"assistant","content":[{"type":"toolCall","id":"d","name":"ls","arguments":{}}]}"#,
         ),
+        entry(
+            "a6",
+            r#""a5""#,
+            r#"{"role":"toolResult","toolCallId":"d","toolName":"exec_command","content":[{"type":"text","text":"Chunk ID: 5d82\nWall time: 0.1 seconds\nOutput:\nchart.svg\n"}]}"#,
+        ),
     ];
     s.put("s.jsonl", lines.join("\n") + "\n");
     let plain = |entries: &str| {
@@ -1306,6 +1311,8 @@ fn show_as_plain_prints_texts_unchanged() {
     assert_eq!(plain("a3"), "\tok \u{1b}[1mbold\u{1b}[0m  \n\n   100 %\n");
     assert_eq!(plain("a4"), "a.rs\nb.rs\n");
     assert_eq!(plain("a4 a5 a2"), "a.rs\nb.rs\n\nI run **it**.\n");
+    // What Codex puts above the output of a command is left out.
+    assert_eq!(plain("a6"), "chart.svg\n");
     // Control characters do not reach a terminal.
     let on_terminal = s.pisess("show --as plain ./s.jsonl a3").terminal(80).done();
     assert!(!on_terminal.text().contains('\u{1b}'), "{on_terminal}");

@@ -3,6 +3,7 @@
 use super::code::read_texts;
 use crate::cli::open::OpenSession;
 use crate::cli::output::{Failure, Ui};
+use crate::session::codex_shell::{is_codex_shell, strip_output_frame};
 use crate::session::entry::{EntryIx, Role};
 use pisess_json::Raw;
 use pisess_json::text::Text;
@@ -39,19 +40,30 @@ pub fn print_plain_texts(
     Ok(())
 }
 
-/// Returns the text of an entry: the output of a command that the user ran, or the texts of a
-/// message, a tool result or a summary, each on a new line.
+/// Returns the text of an entry: the output of a command, or the texts of a message, a tool result
+/// or a summary, each on a new line.
 fn read_plain_text(open: &OpenSession, ix: EntryIx) -> Result<String, Failure> {
     let role = open.session.entry(ix).role;
     let has_output = matches!(role, Role::BashExecution | Role::PythonExecution);
     let text = open.entry_reader().with_entry(ix, |line| {
         if has_output {
-            read_output(line)
+            return read_output(line);
+        }
+        let text = read_texts(line).join("\n");
+        if is_output_of_codex(line) {
+            strip_output_frame(&text).to_owned()
         } else {
-            read_texts(line).join("\n")
+            text
         }
     });
     open.input.map_read_error(text)
+}
+
+/// Whether an entry is the result of a command that Codex ran.
+fn is_output_of_codex(line: Raw) -> bool {
+    let message = line.get("message").unwrap_or(Raw::NULL);
+    let tool_name = message.get_text("toolName");
+    tool_name.is_some_and(|name| is_codex_shell(&name))
 }
 
 fn read_output(line: Raw) -> String {

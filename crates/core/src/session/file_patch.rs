@@ -1,5 +1,6 @@
 //! Patches in tool calls: texts that change several files, in the format of Codex or oh-my-pi.
 
+use super::codex_shell::is_codex_shell;
 use super::content::find_members;
 use memchr::memmem;
 use pisess_json::Raw;
@@ -9,9 +10,6 @@ use pisess_json::text::Text;
 const PATCH_START: &str = "*** Begin Patch";
 /// Its last line.
 const PATCH_END: &str = "*** End Patch";
-
-/// The tools of Codex that run a shell command.
-const SHELL_TOOLS: [&str; 4] = ["exec_command", "local_shell", "shell", "shell_command"];
 
 /// The patch of a tool call.
 #[derive(Debug, PartialEq, Eq)]
@@ -48,7 +46,7 @@ impl FilePatch {
     ///
     /// `None` if the command does anything else, such as a `cd` before the patch.
     pub fn read_in_command(tool_name: Raw, arguments: Raw) -> Option<FilePatch> {
-        if !SHELL_TOOLS.iter().any(|shell| tool_name.is(shell)) {
+        if !is_codex_shell(&tool_name.text()?) {
             return None;
         }
         // Most commands have no patch, and need not be decoded.

@@ -22,6 +22,7 @@ pub mod search;
 pub mod index;
 pub mod list_stats;
 
+pub mod codex_shell;
 pub mod command_prompt;
 pub mod content;
 pub mod envelope;

@@ -114,17 +114,6 @@ fn request_below_heading(message: &str) -> Option<&str> {
     name.trim_end().ends_with(':').then_some(request)
 }
 
-/// Returns the output of a command without the lines that Codex puts before it: the id, the time
-/// and the exit code of the process.
-pub(super) fn strip_output_frame(output: &str) -> &str {
-    const STARTS: [&str; 4] = ["Chunk ID: ", "Command: ", "Exit code: ", "Wall time: "];
-    const END: &str = "\nOutput:\n";
-    if !STARTS.iter().any(|start| output.starts_with(start)) {
-        return output;
-    }
-    output.split_once(END).map_or(output, |(_, rest)| rest)
-}
-
 /// Returns what follows the element that a text begins with: `draw it` in
 /// `<ide_selection>x</ide_selection>draw it`. `None` if no program writes such an element.
 fn strip_first_element(text: &str) -> Option<&str> {
