@@ -2642,7 +2642,7 @@ fn import_keeps_the_output_of_commands() {
     );
     assert_snapshot!(s.run("tree --filter all ./source.jsonl"), @r"
     77df7c30  • claude.command: /cost
-    a5dce1d8  • claude.output: <local-command-stdout>$1.20</local-command-stdout>
+    a5dce1d8  • claude.output: $1.20
     72dce2de  • user: So much?
     72eaa04a  • custom: claude.system.turn_duration
     53a47181  • custom: foreign_session_import  ← active

@@ -61,6 +61,85 @@ fn a_forwarded_message_is_its_words() {
     );
 }
 
+/// What programs put around the words of a conversation in Claude Code: notes of an editor, tools
+/// that ask and plan, reports of tasks.
+#[test]
+fn rows_have_the_words_without_what_programs_put_around_them() {
+    let message = |id: &str, parent: &str, message: &str| {
+        format!(
+            r#"{{"type":"message","id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:01.000Z","message":{message}}}"#
+        )
+    };
+    let call = |name: &str, arguments: &str| {
+        format!(
+            r#"{{"role":"assistant","content":[{{"type":"toolCall","id":"{name}","name":"{name}","arguments":{arguments}}}]}}"#
+        )
+    };
+    let result = |name: &str| {
+        format!(
+            r#"{{"role":"toolResult","toolCallId":"{name}","toolName":"{name}","content":[{{"type":"text","text":"ok"}}]}}"#
+        )
+    };
+    let report = |id: &str, parent: &str, kind: &str, content: &str| {
+        format!(
+            r#"{{"type":"custom_message","customType":"{kind}","content":"{content}","display":true,"id":"{id}","parentId":{parent},"timestamp":"2026-01-01T00:00:01.000Z"}}"#
+        )
+    };
+    let lines = [
+        message(
+            "a1",
+            "null",
+            r#"{"role":"user","content":[{"type":"text","text":"<ide_opened_file>The user opened kite.md in the IDE.</ide_opened_file>"},{"type":"text","text":"Which paper is **lighter**?"}]}"#,
+        ),
+        message(
+            "a2",
+            r#""a1""#,
+            &call(
+                "AskUserQuestion",
+                r#"{"questions":[{"question":"For which wind?","options":[]}]}"#,
+            ),
+        ),
+        message("b2", r#""a2""#, &result("AskUserQuestion")),
+        message(
+            "a3",
+            r#""b2""#,
+            &call(
+                "TodoWrite",
+                r#"{"todos":[{"content":"Weigh washi","status":"completed"},{"content":"Weigh silk","status":"in_progress"}]}"#,
+            ),
+        ),
+        message("b3", r#""a3""#, &result("TodoWrite")),
+        report(
+            "a4",
+            r#""b3""#,
+            "claude.notification",
+            "<task-notification>\\n<task-id>b1</task-id>\\n<summary>The scale is ready</summary>\\n</task-notification>",
+        ),
+        report(
+            "a5",
+            r#""a4""#,
+            "claude.output",
+            "<local-command-stdout>Set model to opus</local-command-stdout>",
+        ),
+    ];
+    let s = Sandbox::new();
+    s.put("s.jsonl", session(&lines));
+    assert_snapshot!(s.run("tree ./s.jsonl"), @r"
+    a1  • user: Which paper is **lighter**?
+    b2  • AskUserQuestion: For which wind?
+    b3  • TodoWrite: 1 of 2 done: Weigh silk
+    a4  • claude.notification: The scale is ready
+    a5  • claude.output: Set model to opus  ← active
+    ");
+    let listed = s.run("list ./s.jsonl");
+    assert!(
+        listed.trim_end().ends_with("Which paper is lighter?"),
+        "{listed}"
+    );
+    let markdown = s.run("export ./s.jsonl --as markdown -o -");
+    assert!(markdown.contains("From the editor"), "{markdown}");
+}
+
 /// Returns the rows of a tree that another does not have.
 fn rows_only_in(one: &str, other: &str) -> String {
     one.lines()

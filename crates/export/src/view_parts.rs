@@ -417,7 +417,7 @@ fn push_part(part: TextPart, author: Author, markup: &mut Markup) {
         TextPart::File(path, body) => {
             code::push_numbered_lines(body, 1, Language::from_path(path), markup)
         }
-        TextPart::ReadFiles(body) | TextPart::ModifiedFiles(body) => {
+        TextPart::ReadFiles(body) | TextPart::ModifiedFiles(body) | TextPart::EditorNote(body) => {
             code::push_output(body, markup)
         }
     }

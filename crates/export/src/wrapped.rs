@@ -1,7 +1,8 @@
 //! Texts that agents enclose in elements of their own before they send them: attached files,
-//! skills, lists of files.
+//! skills, lists of files, notes of an editor.
 
 use pisess_core::format::format_count;
+use pisess_core::session::envelope::EDITOR_ELEMENTS;
 
 /// A part of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,6 +13,8 @@ pub enum TextPart<'t> {
     File(&'t str, &'t str),
     /// The instructions of a skill: its name and its content.
     Skill(&'t str, &'t str),
+    /// What the extension of an editor tells the model: which file is open, what is selected.
+    EditorNote(&'t str),
     /// The files that were read, one per line.
     ReadFiles(&'t str),
     /// The files that were changed, one per line.
@@ -26,6 +29,7 @@ impl TextPart<'_> {
             TextPart::Text(_) => None,
             TextPart::File(name, _) => Some(format!("File {name}")),
             TextPart::Skill(name, _) => Some(format!("Skill {name}")),
+            TextPart::EditorNote(_) => Some("From the editor".to_owned()),
             TextPart::ReadFiles(body) => Some(format!("{} read", describe_file_count(body))),
             TextPart::ModifiedFiles(body) => Some(format!("{} changed", describe_file_count(body))),
         }
@@ -39,12 +43,20 @@ fn describe_file_count(list: &str) -> String {
 }
 
 /// The tags of such elements.
-const TAGS: [&str; 4] = ["file", "skill", "read-files", "modified-files"];
+const TAGS: [&str; 6] = [
+    "file",
+    "skill",
+    "read-files",
+    "modified-files",
+    EDITOR_ELEMENTS[0],
+    EDITOR_ELEMENTS[1],
+];
 
 /// Divides a text into its elements and the text between them.
 ///
 /// An element begins a line. It ends with its closing tag, which is on the same line or at the
-/// start of a later line. An element without a closing tag is text.
+/// start of a later line; that of an editor's note may be anywhere on it. An element without a
+/// closing tag is text.
 ///
 /// ```text
 /// look                    Text("look\n")
@@ -144,7 +156,8 @@ impl<'t> ElementReader<'t> {
             "file" => TextPart::File(opening.name, body),
             "skill" => TextPart::Skill(opening.name, body),
             "read-files" => TextPart::ReadFiles(body),
-            _ => TextPart::ModifiedFiles(body),
+            "modified-files" => TextPart::ModifiedFiles(body),
+            _ => TextPart::EditorNote(body),
         };
         Some(Element {
             part,
@@ -152,9 +165,9 @@ impl<'t> ElementReader<'t> {
         })
     }
 
-    /// Returns the offset of the first closing tag for `TAGS[tag_index]` that begins a line after
-    /// `line_end`; `None` if there is none. `line_end` is the offset of a line break or of the end
-    /// of the text.
+    /// Returns the offset of the first closing tag for `TAGS[tag_index]` after `line_end`; `None`
+    /// if there is none. Unless the element is a note of an editor, the tag must begin a line.
+    /// `line_end` is the offset of a line break or of the end of the text.
     fn find_closing_tag(&mut self, tag_index: usize, line_end: usize) -> Option<usize> {
         match self.last_found[tag_index] {
             // A tag that was found further down is the first one after this line, too.
@@ -163,10 +176,15 @@ impl<'t> ElementReader<'t> {
             LastFound::At(_) | LastFound::NotSearched => {}
         }
 
-        let line_start = format!("\n</{}>", TAGS[tag_index]);
-        match self.text[line_end..].find(&line_start) {
-            Some(newline) => {
-                let offset = line_end + newline + "\n".len();
+        let tag = TAGS[tag_index];
+        let before_tag = if EDITOR_ELEMENTS.contains(&tag) {
+            ""
+        } else {
+            "\n"
+        };
+        match self.text[line_end..].find(&format!("{before_tag}</{tag}>")) {
+            Some(distance) => {
+                let offset = line_end + distance + before_tag.len();
                 self.last_found[tag_index] = LastFound::At(offset);
                 Some(offset)
             }
@@ -194,7 +212,7 @@ impl<'t> OpeningTag<'t> {
     ///
     /// - it is not one of [`TAGS`];
     /// - it is of a file or a skill without a name;
-    /// - it is of a list of files, and has attributes.
+    /// - it is of a list of files or of an editor, and has attributes.
     fn read(line: &'t str) -> Option<OpeningTag<'t>> {
         let after_bracket = line.strip_prefix('<')?;
         let begins_with_tag = |tag: &&str| {
@@ -250,6 +268,15 @@ mod tests {
             "<read-files>\na\nb\n</read-files>\n\n<modified-files>\nc\n</modified-files>",
         );
         assert_eq!(lists[1], TextPart::ReadFiles("a\nb\n"));
+
+        let notes = "<ide_selection>The lines 1 to 2 of a.rs:\nfn a() {\n}</ide_selection>draw it";
+        assert_eq!(
+            split_parts(notes)[1..],
+            [
+                TextPart::EditorNote("The lines 1 to 2 of a.rs:\nfn a() {\n}"),
+                TextPart::Text("draw it")
+            ]
+        );
         assert_eq!(lists[1].title().unwrap(), "2 files read");
         let others = [
             "<files></files>",

@@ -15,6 +15,7 @@ pub mod prompt;
 pub mod row;
 
 mod agent;
+mod conversation_tools;
 
 pub mod pi;
 

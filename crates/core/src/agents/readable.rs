@@ -10,6 +10,7 @@
 //! tool's name, so that the tools of both agents and of extensions read alike. All other entries
 //! have the agents' rows.
 
+use crate::agents::conversation_tools::describe_conversation_call;
 use crate::agents::oh_my_pi::files::BRANCH_PREAMBLE;
 use crate::agents::oh_my_pi::message::{SKILL_PROMPT, skill_draft};
 use crate::agents::pi::files::BRANCH_SUMMARY_PREAMBLE;
@@ -17,7 +18,7 @@ use crate::agents::row::{ROW_UNITS, RowText, normalize_spaces, string_head, type
 use crate::format;
 use crate::session::content;
 use crate::session::entry::{Kind, Role};
-use crate::session::envelope::{CLAUDE_COMMAND, typed_command};
+use crate::session::envelope::{CLAUDE_COMMAND, CLAUDE_REPORTS, reported_text, typed_command};
 use crate::session::paths;
 use crate::session::read::record::{Member, ParsedEntry};
 use pisess_json::text::{Text, concat_texts, join_with};
@@ -87,22 +88,24 @@ fn compaction_row(entry: Raw) -> RowText<'static> {
     RowText::with_role("compaction", &body)
 }
 
-/// Returns the row of a skill's prompt or of a command of Claude Code, as the user typed it:
-/// `[skill-prompt]: /skill:name`. `None` for any other custom message, and if what the user typed
-/// is not known.
+/// Returns the row of a skill's prompt or of a command of Claude Code, as the user typed it
+/// (`[skill-prompt]: /skill:name`), or of a report of Claude Code, without its elements. `None` for
+/// any other custom message, and if the words are not known.
 fn custom_message_row(entry: Raw) -> Option<RowText<'static>> {
     let custom_type = entry.get_text("customType")?;
-    let typed_words = if custom_type == SKILL_PROMPT {
+    let role = custom_type.to_string_lossy();
+    let message = || content::join_text_borrowed(entry.get("content"), "\n");
+    let words = if custom_type == SKILL_PROMPT {
         skill_draft(entry)?
-    } else if custom_type == CLAUDE_COMMAND {
-        let message = content::join_text_borrowed(entry.get("content"), "\n");
-        Text::from(typed_command(&message.to_string_lossy())?)
+    } else if role == CLAUDE_COMMAND {
+        Text::from(typed_command(&message().to_string_lossy())?)
+    } else if CLAUDE_REPORTS.contains(&&*role) {
+        Text::from(reported_text(&message().to_string_lossy())?).into_owned()
     } else {
         return None;
     };
 
-    let body = normalize_spaces(typed_words.head(ROW_UNITS));
-    let role = custom_type.to_string_lossy();
+    let body = normalize_spaces(words.head(ROW_UNITS));
     Some(RowText::with_bracketed_role(&role, &body))
 }
 
@@ -178,8 +181,8 @@ pub fn describe_call(name: &Text, arguments: Raw, folders: Folders) -> CallDescr
 }
 
 /// Describes a tool call in at most `units` UTF-16 units, for people: by the first of these that
-/// its arguments have: a command, a pattern, a path, the file that a patch names, or the
-/// description of a task. Without any of them, all arguments are listed.
+/// its arguments have: a command, a pattern, a path, the file that a patch names, the description
+/// of a task, or a question, a todo list or a plan. Without any of them, all arguments are listed.
 pub fn describe_call_within(
     name: &Text,
     arguments: Raw,
@@ -206,10 +209,13 @@ pub fn describe_call_within(
         let lines = format_line_range(known.offset, known.limit);
         return CallDescription::from_path(Text::default(), &path, &lines, units);
     }
-    match known.task_description(units) {
-        Some(description) => description,
-        None => list_arguments(arguments, units),
+    if let Some(description) = known.task_description(units) {
+        return description;
     }
+    if let Some(text) = describe_conversation_call(arguments, units) {
+        return CallDescription::from_value(text, units);
+    }
+    list_arguments(arguments, units)
 }
 
 /// Describes a command line by its command, cut to `units` UTF-16 units. `None` if the line has no
@@ -370,14 +376,7 @@ impl<'a> KnownArguments<'a> {
     fn task_description(&self, units: usize) -> Option<CallDescription> {
         self.prompt?;
         let task = string_head(self.description?, units)?;
-        let is_cut = may_be_cut(&task, units);
-        let text = normalize_spaces(task);
-        let task_end = text.as_bytes().len();
-        let mut description = CallDescription::from_text(text, units);
-        if is_cut {
-            description.mark_cut(task_end);
-        }
-        Some(description)
+        Some(CallDescription::from_value(task, units))
     }
 
     /// Returns the path of a call, shortened with the directories in `folders`. Several paths are
@@ -400,6 +399,19 @@ fn first_truthy<'a, const N: usize>(values: [Option<Raw<'a>>; N]) -> Option<Raw<
 }
 
 impl CallDescription {
+    /// Describes a call by a value of its arguments, of which at most `units` UTF-16 units were
+    /// read.
+    fn from_value(value: Text, units: usize) -> Self {
+        let is_cut = may_be_cut(&value, units);
+        let text = normalize_spaces(value);
+        let value_end = text.as_bytes().len();
+        let mut description = CallDescription::from_text(text, units);
+        if is_cut {
+            description.mark_cut(value_end);
+        }
+        description
+    }
+
     /// Describes a call by a text that contains no path, cut to `units` UTF-16 units.
     fn from_text(text: Text<'static>, units: usize) -> Self {
         Self::from_path(text, &Text::default(), "", units)

@@ -11,7 +11,8 @@
 //! 2.3.0                                            <bash-input>ls</bash-input>
 //! ```
 //!
-//! Other programs put the words into the prompt of a command: see [`CommandPrompt`].
+//! Other programs put the words into the prompt of a command: see [`CommandPrompt`]. The extensions
+//! of editors put a note before the words: `<ide_opened_file>The user opened …</ide_opened_file>`.
 
 use super::command_prompt::CommandPrompt;
 use memchr::memmem;
@@ -28,6 +29,9 @@ const SKILL_END: &str = "\n</skill>";
 const FILE_START: &str = "<file name=\"";
 const FILE_END: &str = "</file>";
 
+/// The elements in which the extension of an editor tells the model what is open or selected.
+pub const EDITOR_ELEMENTS: [&str; 2] = ["ide_opened_file", "ide_selection"];
+
 /// The names of the elements in a command of Claude Code.
 const COMMAND_MESSAGE: &str = "command-message";
 const COMMAND_NAME: &str = "command-name";
@@ -42,6 +46,29 @@ struct SkillCall<'t> {
     arguments: Option<&'t str>,
 }
 
+/// The types of the custom messages that `import` makes of the output of a command that Claude Code
+/// ran itself, and of a report of a task in the background.
+pub const CLAUDE_REPORTS: [&str; 2] = ["claude.output", "claude.notification"];
+
+/// Returns what a message of one of [`CLAUDE_REPORTS`] says, without its elements: the output, or
+/// the summary of the task. `None` for any other message.
+pub fn reported_text(message: &str) -> Option<&str> {
+    let message = message.trim_start();
+    if message.starts_with("<task-notification>") {
+        return find_element(message, "summary");
+    }
+    let outputs = [
+        "local-command-stdout",
+        "local-command-stderr",
+        "bash-stdout",
+        "bash-stderr",
+    ];
+    outputs
+        .into_iter()
+        .filter_map(|name| find_element(message, name))
+        .find(|output| !output.trim().is_empty())
+}
+
 /// Whether a message may be a command that an agent expanded, judged only by its start.
 pub fn may_be_command(start: &[u8]) -> bool {
     let start = start.trim_ascii_start();
@@ -51,14 +78,28 @@ pub fn may_be_command(start: &[u8]) -> bool {
     begins_with_element || CommandPrompt::may_begin(start)
 }
 
-/// Whether a message may begin with a skill or an attached file, judged only by its start.
+/// Whether a message may begin with a skill, an attached file or a note of an editor, judged only
+/// by its start.
 pub fn may_begin_with_element(start: &str) -> bool {
     let start = start.trim_start();
-    start.starts_with(SKILL_START) || start.starts_with(FILE_START)
+    start.starts_with(SKILL_START)
+        || start.starts_with(FILE_START)
+        || begins_with_editor_note(start.as_bytes())
 }
 
-/// Returns the words of the user in a message: what follows the skills and attached files at its
-/// start. Empty if one of these elements has no end, because the message was cut.
+/// Whether a message begins with a note of an editor, judged only by its start.
+pub fn begins_with_editor_note(start: &[u8]) -> bool {
+    let Some(after_bracket) = start.trim_ascii_start().strip_prefix(b"<") else {
+        return false;
+    };
+    EDITOR_ELEMENTS
+        .iter()
+        .any(|name| after_bracket.starts_with(name.as_bytes()))
+}
+
+/// Returns the words of the user in a message: what follows the skills, attached files and notes of
+/// an editor at its start. Empty if a skill or file has no end, because the message was cut. A
+/// message of notes alone is returned from the last note on.
 pub fn skip_elements(message: &str) -> &str {
     let mut rest = message;
     while let Some(after) = skip_element(rest) {
@@ -67,15 +108,35 @@ pub fn skip_elements(message: &str) -> &str {
     rest
 }
 
-/// Returns what follows the skill or attached file at the start of a text; empty if that element
-/// has no end. `None` if the text begins with neither.
+/// Returns what follows the skill, attached file or note of an editor at the start of a text; empty
+/// if a skill or file has no end. `None` if the text begins with none of them.
 fn skip_element(text: &str) -> Option<&str> {
     if let Some(call) = read_skill_call(text) {
         return Some(call.arguments.unwrap_or_default());
     }
+    if begins_with_editor_note(text.as_bytes()) {
+        return skip_editor_note(text.trim_start());
+    }
     let file = text.trim_start().strip_prefix(FILE_START)?;
     let after_file = file.split_once(FILE_END).map(|(_, after)| after);
     Some(after_file.unwrap_or_default())
+}
+
+/// Returns what follows the note of an editor at the start of a text. `None` if nothing follows:
+/// then the note is all that is known of the message.
+fn skip_editor_note(text: &str) -> Option<&str> {
+    for name in EDITOR_ELEMENTS {
+        if element_at_start(text, name).is_none() {
+            continue;
+        }
+        let (_, words) = text.split_once(&format!("</{name}>"))?;
+        return if words.trim().is_empty() {
+            None
+        } else {
+            Some(words)
+        };
+    }
+    None
 }
 
 /// Returns the name of the skill with which a message begins; `None` if it begins with none.
@@ -203,6 +264,44 @@ mod tests {
             assert_eq!(typed_command(message).as_deref(), Some(typed));
             assert_eq!(typed_command_of_start(message).as_deref(), Some(typed));
         }
+    }
+
+    #[test]
+    fn a_report_is_its_text() {
+        for (message, text) in [
+            (
+                "<task-notification>\n<task-id>b1</task-id>\n<summary>The build failed</summary>\n</task-notification>",
+                Some("The build failed"),
+            ),
+            (
+                "<local-command-stdout>Set model</local-command-stdout>",
+                Some("Set model"),
+            ),
+            (
+                "<bash-stdout></bash-stdout><bash-stderr>no such file</bash-stderr>",
+                Some("no such file"),
+            ),
+            ("<local-command-stdout></local-command-stdout>", None),
+            ("no element", None),
+        ] {
+            assert_eq!(reported_text(message), text, "{message}");
+        }
+    }
+
+    #[test]
+    fn a_note_of_an_editor_precedes_the_words() {
+        let opened = "<ide_opened_file>The user opened a.md.</ide_opened_file>";
+        let selected = "<ide_selection>The user selected\nlines 1 to 7.</ide_selection>";
+        for (message, words) in [
+            (format!("{opened} draw it"), " draw it"),
+            (format!("{selected}\n{opened}\ndraw it"), "\ndraw it"),
+            (format!("{opened}\n"), &*format!("{opened}\n")),
+            ("<ide_opened_file>cut".to_owned(), "<ide_opened_file>cut"),
+        ] {
+            assert!(may_begin_with_element(&message), "{message}");
+            assert_eq!(skip_elements(&message), words, "{message}");
+        }
+        assert_eq!(skip_elements("see <ide_selection>"), "see <ide_selection>");
     }
 
     #[test]

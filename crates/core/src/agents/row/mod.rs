@@ -354,6 +354,11 @@ pub fn typed_row(message: &MessageFacts, blocks: &[Block]) -> Option<Text<'stati
     if forwarded::may_be_forwarded(head.as_bytes()) {
         return forwarded_row(message, blocks);
     }
+    if envelope::begins_with_editor_note(head.as_bytes()) {
+        let start = message_head(message, blocks, ENVELOPE_UNITS).into_string_lossy();
+        let words = Text::from(envelope::skip_elements(&start)).into_owned();
+        return Some(normalize_spaces(words).head(ROW_UNITS));
+    }
     if !envelope::may_be_command(head.as_bytes()) {
         return None;
     }
