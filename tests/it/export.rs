@@ -2012,3 +2012,46 @@ fn export_redact_as_atif_knows_the_secrets_of_session_and_sub_agent() {
         }
     }
 }
+
+/// A page has the changes of a patch, not the arguments of its call.
+#[test]
+fn export_draws_a_patch_as_a_diff_for_each_file() {
+    let s = Sandbox::new();
+    let patch = "*** Begin Patch\n*** Update File: /p/a.rs\n@@ fn fly\n-    low();\n+    high();\n stay();\n*** Delete File: b.rs\n*** Add File: c.md\n+New.\n*** End Patch";
+    let lines = [
+        json!({"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/p"}),
+        json!({"type": "message", "id": "aaaa0001", "parentId": null, "timestamp": "2026-01-01T00:00:01.000Z",
+            "message": {"role": "assistant", "content": [{"type": "toolCall", "id": "c", "name": "apply_patch",
+                "arguments": {"input": patch}}]}}),
+        json!({"type": "message", "id": "aaaa0002", "parentId": "aaaa0001", "timestamp": "2026-01-01T00:00:02.000Z",
+            "message": {"role": "toolResult", "toolCallId": "c", "toolName": "apply_patch", "isError": false, "content": "Success."}}),
+    ];
+    let lines = lines.map(|line| line.to_string());
+    s.put("x.jsonl", lines.join("\n") + "\n");
+    assert_snapshot!(s.run("export ./x.jsonl --as markdown -o -"), @r#"
+    # p, 2026-01-01
+
+    <details><summary><b>apply_patch</b> <code>a.rs, b.rs, c.md</code></summary>
+
+    *Update File: /p/a.rs*
+
+    ```diff
+    @@ fn fly
+    -    low();
+    +    high();
+     stay();
+    ```
+
+    *Delete File: b.rs*
+
+    *Add File: c.md*
+
+    ```diff
+    +New.
+    ```
+
+    *Success.*
+
+    </details>
+    "#);
+}

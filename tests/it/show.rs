@@ -1167,6 +1167,21 @@ fn a_patch_in_a_shell_command_changes_files() {
     /p/notes/kites/washi.md      0       1       0         1      1  s
     ");
     assert_snapshot!(s.run("tree ./x.jsonl"), @"aaaa0002  • shell: apply_patch kites/washi.md  ← active");
+    assert_snapshot!(s.run("export ./x.jsonl --as markdown -o -"), @r#"
+    # p, 2026-01-01
+
+    <details><summary><b>apply_patch</b> <code>notes/kites/washi.md</code></summary>
+
+    *Add File: kites/washi.md*
+
+    ```diff
+    +thin
+    ```
+
+    *ok*
+
+    </details>
+    "#);
     assert_snapshot!(s.run("show --patch ./x.jsonl"), @r"
     diff --git a/notes/kites/washi.md b/notes/kites/washi.md
     new file mode 100644

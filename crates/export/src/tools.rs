@@ -14,9 +14,12 @@ use super::view_parts::EntryView;
 use output::{OutputText, ToolOutput};
 use pisess_core::agents::readable::execution_tool;
 use pisess_core::format::format_count;
+use pisess_core::session::codex_shell::is_codex_shell;
 use pisess_core::session::content::{find_members, has_truthy, is_block};
+use pisess_core::session::file_patch::FilePatch;
 use pisess_core::session::outcome::Outcome;
 use pisess_json::Raw;
+use pisess_json::text::Text;
 use std::io;
 
 /// The maximum number of characters of a tool's name in a head line.
@@ -66,15 +69,30 @@ struct ToolCall<'a> {
     /// The agent's name for the tool; empty if it is missing.
     name: String,
     arguments: Raw<'a>,
+    /// The patch of Codex that the call applies.
+    patch: Option<FilePatch>,
 }
 
 impl<'a> ToolCall<'a> {
     /// Reads a call from its block in a reply.
     fn read(block: Raw<'a>) -> ToolCall<'a> {
         let [name, arguments] = find_members(block, ["name", "arguments"]);
+        let arguments = arguments.unwrap_or(Raw::NULL);
         ToolCall {
             name: name.and_then(decode_string).unwrap_or_default(),
-            arguments: arguments.unwrap_or(Raw::NULL),
+            arguments,
+            patch: FilePatch::read(name, arguments).filter(FilePatch::is_of_codex),
+        }
+    }
+
+    /// Returns the name for the head line. A shell command that applies a patch is named after the
+    /// program that it runs.
+    fn shown_name(&self) -> &str {
+        let is_shell = is_codex_shell(&Text::from(self.name.as_str()));
+        if is_shell && self.patch.is_some() {
+            "apply_patch"
+        } else {
+            &self.name
         }
     }
 
@@ -91,7 +109,9 @@ impl EntryView<'_> {
         let call = ToolCall::read(block);
         let subject = self.call_subject(&call);
         match self.find_result_number(block) {
-            Some(result_number) => self.push_link_to_result(&call.name, &subject, result_number),
+            Some(result_number) => {
+                self.push_link_to_result(call.shown_name(), &subject, result_number)
+            }
             None => self.push_open_call(&call, &subject),
         }
     }
@@ -121,7 +141,7 @@ impl EntryView<'_> {
             marks.push(HeadMark::remark("no result"));
         }
         self.push_tool(ToolState::Open, |view| {
-            push_head_line(&call.name, subject, &marks, &mut view.markup);
+            push_head_line(call.shown_name(), subject, &marks, &mut view.markup);
             let details_of_result = Raw::NULL;
             // Without a result, it is not known whether the call has changed these lines, so they
             // do not count.
@@ -168,7 +188,7 @@ impl EntryView<'_> {
         let mut changed_lines = None;
         self.push_tool(ToolState::of_finished(has_failed), |view| {
             let subject = view.call_subject(&call);
-            push_head_line(&call.name, &subject, &marks, &mut view.markup);
+            push_head_line(call.shown_name(), &subject, &marks, &mut view.markup);
             changed_lines = view.push_call_details(&call, details);
             let shows_change = changed_lines.is_some();
             view.push_text_of_result(&call, &output, has_failed, shows_change);
@@ -194,7 +214,7 @@ impl EntryView<'_> {
         has_failed: bool,
         shows_change: bool,
     ) {
-        let confirms_change = shows_change && !has_failed && is_edit_tool(&call.name);
+        let confirms_change = shows_change && !has_failed && is_edit_tool(call.shown_name());
         if output.text.is_blank() {
             // A drawn change or an image is enough.
             if output.other_blocks.is_empty() && !shows_change {
@@ -264,7 +284,7 @@ impl EntryView<'_> {
         }
         let call = ToolCall::read(block);
         let subject = self.call_subject(&call);
-        push_head_line(&call.name, &subject, &marks, &mut self.markup);
+        push_head_line(call.shown_name(), &subject, &marks, &mut self.markup);
     }
 
     /// Appends a shell command or Python code that the user ran, with its output. The first line is
@@ -406,5 +426,8 @@ fn first_line(text: &str) -> String {
 
 /// Whether the tool changes files, under the names that the agents give it.
 fn is_edit_tool(name: &str) -> bool {
-    matches!(name, "edit" | "write" | "Edit" | "MultiEdit" | "Write")
+    matches!(
+        name,
+        "edit" | "write" | "Edit" | "MultiEdit" | "Write" | "apply_patch"
+    )
 }

@@ -65,6 +65,12 @@ impl FilePatch {
         })
     }
 
+    /// Whether the patch is in the format of Codex: a hunk has the lines themselves, each with its
+    /// sign.
+    pub fn is_of_codex(&self) -> bool {
+        self.text.starts_with(PATCH_START)
+    }
+
     /// Returns the paths of the files in the headings, each once. The lines of a file's text begin
     /// with a sign in a patch, so they are not taken for headings.
     pub fn paths(&self) -> Vec<String> {

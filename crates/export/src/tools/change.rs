@@ -1,13 +1,16 @@
 //! The details of calls: most are changes to files, which are drawn as diffs.
 
 use super::output::OmittedLines;
+use super::subject::codex_command;
 use super::{LONGEST_SUBJECT, ToolCall, string_member};
 use crate::code::{self, Language};
 use crate::diff::{self, DiffSource, DiffStyle};
+use crate::markup::Tag;
 use crate::source::decode_string;
 use crate::view_parts::{ChangedLines, EntryView};
 use pisess_core::format::changes::{self, DiffSign, classify_diff_line};
 use pisess_core::session::file_calls::{TextReplacement, read_replacements};
+use pisess_core::session::file_patch::{FilePatch, heading_path};
 use pisess_json::Raw;
 
 /// The length of two texts together, in bytes, above which they are not compared, but shown one
@@ -18,6 +21,7 @@ impl EntryView<'_> {
     /// Appends what the head line of a call does not show. What this is depends on the tool:
     ///
     /// - a command: the whole command if it is long;
+    /// - a patch of Codex, as a tool or as a command: the changes of its files;
     /// - a tool that only reads: nothing;
     /// - a tool that writes a file: the content of the file;
     /// - any other tool: the change that it made to a file, or else its arguments as JSON.
@@ -31,15 +35,16 @@ impl EntryView<'_> {
         details: Raw,
     ) -> Option<ChangedLines> {
         let arguments = call.arguments;
+        if let Some(patch) = &call.patch {
+            return Some(self.push_patch(patch));
+        }
         match &*call.name {
             "bash" | "Bash" => {
-                let command = string_member(arguments, "command").unwrap_or_default();
-                let has_several_lines = command.trim_end().contains('\n');
-                // The head line has the whole of a shorter command.
-                if has_several_lines || command.chars().count() > LONGEST_SUBJECT {
-                    let language = Language::from_name("sh");
-                    code::push_code_block(&command, "sh", language, &mut self.markup);
-                }
+                self.push_long_command(&string_member(arguments, "command").unwrap_or_default());
+                None
+            }
+            "shell" | "local_shell" | "shell_command" | "exec_command" => {
+                self.push_long_command(&codex_command(arguments).unwrap_or_default());
                 None
             }
             "read" | "ls" | "grep" | "find" | "glob" | "Read" | "LS" | "Grep" | "Glob" => None,
@@ -49,6 +54,45 @@ impl EntryView<'_> {
             },
             _ => self.push_change_or_arguments(arguments, details),
         }
+    }
+
+    /// Appends a command that the head line does not have as a whole: one of several lines, or of
+    /// more characters than a subject.
+    fn push_long_command(&mut self, command: &str) {
+        let has_several_lines = command.trim_end().contains('\n');
+        if has_several_lines || command.chars().count() > LONGEST_SUBJECT {
+            let language = Language::from_name("sh");
+            code::push_code_block(command, "sh", language, &mut self.markup);
+        }
+    }
+
+    /// Appends a patch of Codex: the change of each file as a diff, below its headings. If the only
+    /// heading names a file that is updated, the head line is enough.
+    fn push_patch(&mut self, patch: &FilePatch) -> ChangedLines {
+        let paths = patch.paths();
+        let mut changed_lines = ChangedLines::default();
+        for path in &paths {
+            let mut diff_lines = Vec::new();
+            for line in patch.lines_of(path) {
+                let Some(heading) = line.strip_prefix("*** ") else {
+                    diff_lines.push((classify_diff_line(line), line));
+                    continue;
+                };
+                let is_update = heading.starts_with("Update File: ");
+                let is_known = paths.len() == 1 && is_update;
+                if heading_path(line.trim_end()).is_some() && !is_known {
+                    self.markup.push_text_element(Tag::Note, heading);
+                }
+            }
+            if diff_lines.is_empty() {
+                continue;
+            }
+            let language = Language::from_path(path);
+            let changed = self.push_diff(&diff_lines, language, DiffSource::Export);
+            changed_lines.added += changed.added;
+            changed_lines.removed += changed.removed;
+        }
+        changed_lines
     }
 
     /// Appends the content that a call wrote to a file. All its lines count as added.

@@ -1,10 +1,12 @@
 //! The subjects of calls: what a tool works on, as the head line shows it.
 
-use super::{LONGEST_SUBJECT, ToolCall, first_line, string_member};
+use super::{ToolCall, first_line, string_member};
 use crate::code::Language;
 use crate::source::decode_string;
 use crate::view_parts::EntryView;
 use pisess_core::agents::readable;
+use pisess_core::session::content::find_members;
+use pisess_core::session::file_patch::FilePatch;
 use pisess_core::session::paths::strip_folder;
 use pisess_json::Raw;
 
@@ -16,9 +18,14 @@ impl EntryView<'_> {
     /// missing, the subject is the first argument that is a string; without one, it is empty.
     pub(super) fn call_subject(&self, call: &ToolCall) -> String {
         let arguments = call.arguments;
+        if let Some(patch) = &call.patch {
+            return self.patch_subject(patch);
+        }
         let subject = match &*call.name {
             "bash" | "Bash" => string_member(arguments, "command").map(|text| first_line(&text)),
-            "shell" | "local_shell" => shell_subject(arguments),
+            "shell" | "local_shell" | "shell_command" | "exec_command" => {
+                codex_command(arguments).map(|command| first_line(&command))
+            }
             "read" => self.read_subject(arguments),
             "grep" | "Grep" => self.grep_subject(arguments),
             "find" | "glob" | "Glob" => self.glob_subject(arguments),
@@ -80,18 +87,29 @@ impl EntryView<'_> {
         const PATH_KEYS: [&str; 5] = ["path", "file_path", "notebook_path", "filePath", "file"];
 
         let argument = PATH_KEYS.iter().find_map(|key| arguments.get(key))?;
-        let path = decode_string(argument)?;
+        Some(self.shorten_path(decode_string(argument)?))
+    }
+
+    /// Returns a path relative to the working directory of the session, if it is below that.
+    fn shorten_path(&self, path: String) -> String {
         let Some(cwd) = &self.source.contents.session.header.cwd else {
-            return Some(path);
+            return path;
         };
         match strip_folder(path.as_bytes(), cwd.to_string_lossy().as_bytes()) {
             Some(relative) if !relative.is_empty() => {
                 // `relative` is a suffix of the bytes of `path`, and begins after a separator.
                 let relative_start = path.len() - relative.len();
-                Some(path[relative_start..].to_owned())
+                path[relative_start..].to_owned()
             }
-            _ => Some(path),
+            _ => path,
         }
+    }
+
+    /// Returns the files that a patch changes: `src/a.rs, src/b.rs`.
+    fn patch_subject(&self, patch: &FilePatch) -> String {
+        let paths = patch.paths().into_iter();
+        let shown: Vec<String> = paths.map(|path| self.shorten_path(path)).collect();
+        shown.join(", ")
     }
 
     /// Returns the language of the file that a call names, if it is known.
@@ -101,9 +119,9 @@ impl EntryView<'_> {
     }
 }
 
-/// Returns the first line of a command of Codex, whose arguments have the command as a list of
-/// words.
-fn shell_subject(arguments: Raw) -> Option<String> {
-    let command = readable::command_head(arguments.get("command")?, LONGEST_SUBJECT)?;
-    Some(first_line(&command.to_string_lossy()))
+/// Returns the command in the arguments of a shell tool of Codex: a string, or a list of words.
+pub(super) fn codex_command(arguments: Raw) -> Option<String> {
+    let [command, cmd] = find_members(arguments, ["command", "cmd"]);
+    let command = readable::command_head(command.or(cmd)?, usize::MAX)?;
+    Some(command.into_string_lossy())
 }

@@ -412,7 +412,7 @@ fn read_edit(
 /// *** End Patch
 /// ```
 fn read_patch(patch: &FilePatch, given_path: &str) -> FileChange {
-    if !patch.text.starts_with("*** Begin Patch") {
+    if !patch.is_of_codex() {
         return FileChange::UnknownChange;
     }
     let lines = patch.lines_of(given_path);
