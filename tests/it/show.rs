@@ -1134,6 +1134,42 @@ fn show_file_reads_only_the_part_of_a_patch_for_the_file() {
     assert_eq!(show("b/a").stdout, b"y\n");
 }
 
+/// A command of Codex is a list of words: it is shown as one line, as the user would type it.
+#[test]
+fn show_has_the_command_of_codex_as_a_text() {
+    let s = Sandbox::new();
+    let show = |command: serde_json::Value| {
+        let lines = [
+            json!({"type": "session", "version": 3, "id": "s", "timestamp": "2026-01-01T00:00:00.000Z", "cwd": "/p"}),
+            json!({"type": "message", "id": "aaaa0001", "parentId": null, "timestamp": "2026-01-01T00:00:01.000Z",
+                "message": {"role": "assistant", "content": [{"type": "toolCall", "id": "c", "name": "shell",
+                    "arguments": {"command": command, "timeout_ms": 9000}}]}}),
+            json!({"type": "message", "id": "aaaa0002", "parentId": "aaaa0001", "timestamp": "2026-01-01T00:00:02.000Z",
+                "message": {"role": "toolResult", "toolCallId": "c", "toolName": "shell", "isError": false, "content": "ok"}}),
+        ];
+        let lines = lines.map(|line| line.to_string());
+        s.put("x.jsonl", lines.join("\n") + "\n");
+        s.run("show ./x.jsonl aaaa0002")
+    };
+    assert_snapshot!(show(json!(["bash", "-lc", "make test"])), @r"
+    aaaa0002  shell make test · 2026-01-01 00:00
+      line 3 · parent aaaa0001
+      timeout_ms: 9000
+        ok
+    ");
+    assert_snapshot!(show(json!(["bash", "-lc", "for f in *\ndo\n  cat $f\ndone"])), @r"
+    aaaa0002  shell for f in * do   cat $f done · 2026-01-01 00:00
+      line 3 · parent aaaa0001
+      command
+        for f in *
+        do
+          cat $f
+        done
+      timeout_ms: 9000
+        ok
+    ");
+}
+
 /// Codex of 2025 has no tool for patches: a shell command passes them to a program.
 #[test]
 fn a_patch_in_a_shell_command_changes_files() {
@@ -1167,6 +1203,16 @@ fn a_patch_in_a_shell_command_changes_files() {
     /p/notes/kites/washi.md      0       1       0         1      1  s
     ");
     assert_snapshot!(s.run("tree ./x.jsonl"), @"aaaa0002  • shell: apply_patch kites/washi.md  ← active");
+    assert_snapshot!(s.run("show ./x.jsonl aaaa0002"), @r"
+    aaaa0002  shell apply_patch kites/washi.md · 2026-01-01 00:00
+      line 3 · parent aaaa0001
+        *** Begin Patch
+        *** Add File: kites/washi.md
+        +thin
+        *** End Patch
+
+        ok
+    ");
     assert_snapshot!(s.run("export ./x.jsonl --as markdown -o -"), @r#"
     # p, 2026-01-01
 

@@ -3,18 +3,20 @@
 
 use super::{EntryPart, block_parts, format_outline, named_parts, named_value};
 use crate::agents::readable::{
-    CallDescription, Folders, describe_call, describe_execution, execution_tool,
+    CallDescription, Folders, command_head, describe_call, describe_execution, execution_tool,
 };
 use crate::format::changes::{DiffSign, classify_diff_line, push_comparison};
 use crate::format::{format_request_cost, format_tokens};
 use crate::session::content::find_members;
 use crate::session::entry::{Kind, Role};
 use crate::session::file_calls::{TextReplacement, is_replacement_key, read_complete_edit};
+use crate::session::file_patch::FilePatch;
 use crate::session::read::record::Respondent;
 use crate::session::usage::{CostEstimator, Usage};
 use pisess_json::Raw;
 use pisess_json::js::number_to_string;
 use pisess_json::scan::tokens;
+use pisess_json::string::encode_to_vec;
 use pisess_json::text::Text;
 
 /// If the only argument of a call has at most this many bytes, it is shown only in the heading.
@@ -237,17 +239,51 @@ impl ShownEntry {
         }
     }
 
-    /// Appends the arguments of a call to the body, each with its name. For an edit of a file, the
-    /// old and the new text are shown as a diff. A path that the heading shows is left out.
+    /// Appends the arguments of a call to the body, each with its name. An edit of a file, and a
+    /// patch of Codex, are shown as a diff. A path or command that the heading shows is left out.
     fn push_arguments(&mut self, call: Raw) {
-        let arguments = call.get("arguments").unwrap_or(Raw::NULL);
+        let [name, arguments] = find_members(call, ["name", "arguments"]);
+        let arguments = arguments.unwrap_or(Raw::NULL);
+        if let Some(patch) = FilePatch::read(name, arguments)
+            && patch.is_of_codex()
+        {
+            let lines = patch.text.lines();
+            let signed = lines.map(|line| (classify_diff_line(line), line.to_owned()));
+            self.body.push(ShownPart::Diff(signed.collect()));
+            return;
+        }
         if let Some(replacements) = read_complete_edit(arguments) {
             self.push_edit(arguments, &replacements);
+            return;
+        }
+        if arguments.get("command").is_some_and(Raw::is_array) {
+            self.push_command_call(arguments);
             return;
         }
         // The first part, a title with the tool and the id of the call, is left out.
         for part in block_parts(call).into_iter().skip(1) {
             self.body.push(ShownPart::from(part));
+        }
+    }
+
+    /// Appends the arguments of a call of Codex whose command is a list of words, such as
+    /// `["bash","-lc","make"]`: the command as a text, unless the heading has the whole of it.
+    fn push_command_call(&mut self, arguments: Raw) {
+        for (key, value) in super::decoded_members(arguments) {
+            let command = if key == *"command" {
+                command_head(value, usize::MAX)
+            } else {
+                None
+            };
+            let Some(command) = command else {
+                self.push_member(&key, value);
+                continue;
+            };
+            let stored = encode_to_vec(&command);
+            let command = Raw::from_checked(&stored);
+            if !self.is_subject(command) {
+                self.push_member(&key, command);
+            }
         }
     }
 
