@@ -2,6 +2,7 @@
 
 use super::budget::{LAST_CALLS, RESULT, SEARCHES};
 use super::quote::quote_line;
+use super::todo_lists::TodoTool;
 use super::tool_calls::{ToolHistory, describe_call, fold_series};
 use super::tool_run::ToolRun;
 use super::written::describe_written;
@@ -51,7 +52,9 @@ impl ToolHistory {
             if run.turn_number != self.turn_number {
                 break;
             }
-            if run.found_nothing() {
+            // The list itself is quoted, if it is not done.
+            let keeps_todo_list = TodoTool::from_name(&run.call.tool).is_some();
+            if run.found_nothing() || keeps_todo_list && run.outcome == Outcome::Passed {
                 continue;
             }
             if looks == Looks::ListedApart && run.has_finding() {
@@ -119,6 +122,21 @@ mod tests {
             }],
             ..SummaryCall::default()
         }
+    }
+
+    #[test]
+    fn a_call_that_sets_the_todo_list_is_left_out() {
+        let mut history = ToolHistory::default();
+        record(&mut history, command("make test"), "31 passed");
+        let todo_write = SummaryCall {
+            tool: "TodoWrite".to_owned(),
+            ..SummaryCall::default()
+        };
+        record(&mut history, todo_write, "Todos have been modified");
+        assert_eq!(
+            history.describe_last_calls(Looks::AmongLast),
+            ["`make test`: ok, \"31 passed\""]
+        );
     }
 
     #[test]

@@ -57,14 +57,14 @@ impl TodoList {
 
     /// Updates the list by a call of a turn that passed, if its tool keeps one.
     pub fn update(&mut self, call: &SummaryCall, output: &str, turn_number: usize) {
-        match &*call.tool.to_lowercase() {
-            "taskcreate" => self.add_task(&call.todo_list, output),
-            "taskupdate" => self.update_task(&call.task_update),
-            "todowrite" | "todo_write" | "write_todos" | "update_plan" => {
-                self.text.clone_from(&call.todo_list);
-            }
-            "todo" | "todoread" | "todo_read" => self.update_from_report(call, output),
-            _ => return,
+        let Some(tool) = TodoTool::from_name(&call.tool) else {
+            return;
+        };
+        match tool {
+            TodoTool::AddsTask => self.add_task(&call.todo_list, output),
+            TodoTool::ChangesTask => self.update_task(&call.task_update),
+            TodoTool::SetsList => self.text.clone_from(&call.todo_list),
+            TodoTool::ReportsList => self.update_from_report(call, output),
         }
         self.turn_number = turn_number;
     }
@@ -158,6 +158,32 @@ impl TodoList {
             lines.push(format!("- [ ] {omitted_count} more"));
         }
         lines.join("\n")
+    }
+}
+
+/// A tool that keeps a todo list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum TodoTool {
+    /// Each call adds a task.
+    AddsTask,
+    /// Each call changes a task.
+    ChangesTask,
+    /// Each call has the whole list.
+    SetsList,
+    /// The list is in the call or in its output.
+    ReportsList,
+}
+
+impl TodoTool {
+    /// Returns the tool with this name, in any case; `None` if it keeps no todo list.
+    pub fn from_name(name: &str) -> Option<TodoTool> {
+        match &*name.to_lowercase() {
+            "taskcreate" => Some(TodoTool::AddsTask),
+            "taskupdate" => Some(TodoTool::ChangesTask),
+            "todowrite" | "todo_write" | "write_todos" | "update_plan" => Some(TodoTool::SetsList),
+            "todo" | "todoread" | "todo_read" => Some(TodoTool::ReportsList),
+            _ => None,
+        }
     }
 }
 
