@@ -164,7 +164,12 @@ fn diff_copies(args: &Args, ui: &mut Ui) -> Result<Exit, Failure> {
 /// If the session has no such branch. This is not the answer that two paths differ.
 fn diff_branches(args: &Args, open: &OpenSession, ui: &mut Ui) -> Result<Exit, Failure> {
     let mut abandoned = find_branches(&open.session, &Tree::new(&open.session));
-    abandoned.retain(|branch| !branch.active);
+    abandoned.retain(|branch| {
+        let tip = branch.last_shown_entry(&open.session);
+        // The id of a repeated entry is that of its last line, which is on another branch.
+        let has_other_id = open.session.entry(tip).flags.contains(Flags::SUPERSEDED);
+        !branch.active && !has_other_id
+    });
     // The newest branch is the first.
     let Some(newest) = abandoned.first() else {
         let name = &open.input.name;

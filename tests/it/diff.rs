@@ -29,6 +29,14 @@ fn diff_of_one_session_needs_an_abandoned_branch() {
         .collect();
     s.put("one-branch.jsonl", first_entries.concat());
     assert_snapshot!(s.unchanged("diff ./one-branch.jsonl").fails(2), @"./one-branch.jsonl: the session has no abandoned branch, and no copy in the stores (hint: give another session, or two entries, as in `pisess diff last @~3 @`)");
+    // A line whose id a later line has can be named by no id.
+    let repeated = session(&[
+        user("aaaa0001", None, "Which paper?"),
+        user("aaaa0002", Some("aaaa0001"), "Silk"),
+        user("aaaa0002", Some("aaaa0001"), "Washi"),
+    ]);
+    s.put("repeated.jsonl", repeated);
+    s.unchanged("diff -q ./repeated.jsonl").fails(2);
 
     // A third branch, which becomes the current one.
     s.run("append -q --at 1a2b3c02 --user 'Or silk?' ./two-branches.jsonl");
