@@ -90,11 +90,10 @@ pub const GUIDE: Guide = Guide::new(&[
 /// running session), are listed below the session that started them, even if
 /// SESSION names only that session.
 ///
-/// --forks lists the forks of a session below it, indented, oldest first. A copy of
-/// the session's file, or any other session that begins with the same entries,
-/// counts as a fork. If the newest message of all is in a fork, that fork comes
-/// last, with an arrow and no indent: the conversation continues there. --json and
-/// --files always list the oldest fork first.
+/// --forks lists the forks of a session below it, indented, oldest first. A copy of the session's
+/// file, or any other session that begins with the same entries, counts as a fork. If the newest
+/// message of the session and its forks is in a fork, that fork comes last, with an arrow and no
+/// indent: the conversation continues there. --json and --files always list the oldest fork first.
 ///
 /// Rows are sorted by the time of the last user or assistant message, which --sort
 /// calls `modified`. The column that --sort names is always shown. `*` marks the

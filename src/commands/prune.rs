@@ -103,18 +103,18 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// --secrets moves each string that contains a secret, and leaves the same string with placeholders
 /// such as [REDACTED:github-pat#1]. The secrets are those that `pisess redact --check` reports, and
-/// the values in --env-file and --secret-file. Without --secrets, these two options take out their
-/// values and nothing else, such as a name or an e-mail address. A secret found in one place is
-/// taken out of all places, in all of the given sessions. The result is searched again before it is
-/// written. If a secret would remain, for example because it is a JSON number, nothing is changed,
-/// and the command fails and names the place. Encrypted text and images cannot be searched, and
-/// stay. A running pi still has the secrets in its memory. Sub-agents have sessions of their own:
-/// give the directory, or --all. Archives are not searched: `pisess redact --check --archived`
-/// reports their secrets.
+/// the values in --env-file and --secret-file. Without --secrets, these two options take out only
+/// their values, such as a name or an e-mail address, and no other secrets. A secret found in one
+/// place is taken out of all places, in all of the given sessions. The result is searched again
+/// before it is written. If a secret would remain, for example because it is a JSON number, nothing
+/// is changed, and the command fails and names the place. Encrypted text and images cannot be
+/// searched, and stay. A running pi still has the secrets in its memory. Sub-agents have sessions
+/// of their own: give the directory, or --all. Archives are not searched: `pisess redact --check
+/// --archived` reports their secrets.
 ///
-/// `--secrets --purge` removes the secrets for good, and `--secret-file FILE --purge` the texts in
-/// FILE. Unlike --purge with other options, both accept several sessions. An earlier SESSION.pruned
-/// is kept if it has none of them; otherwise it is removed.
+/// With --secrets, --secret-file or --env-file, --purge removes these texts for good, and several
+/// sessions may be given. An earlier SESSION.pruned is kept if it contains none of the texts;
+/// otherwise it is removed.
 ///
 /// A session given by path or name is refused (exit 3) if oh-my-pi may have it open. If pi may have
 /// it open, only --compacted, --branch and --entries are refused: a running pi could continue from
@@ -123,8 +123,8 @@ pub const GUIDE: Guide = Guide::new(&[
 /// 3. --force prunes open sessions, too.
 ///
 /// --restore puts everything back and removes SESSION.pruned. The session then has its old content,
-/// byte for byte, plus any entries added since. Unless secrets are taken out, --purge
-/// removes SESSION.pruned for good, so nothing can be restored.
+/// byte for byte, plus any entries added since. With other options, or alone, --purge removes
+/// SESSION.pruned for good, so nothing can be restored.
 ///
 /// SESSION.pruned is written and synced before the session changes. If the command is killed, the
 /// session is either unchanged or pruned, and --restore works in both cases. The path of

@@ -111,9 +111,9 @@ pub const GUIDE: Guide = Guide::new(&[
 ///
 /// The modes of --filter are those of the agent's own tree, except for `failed` and `images`, which
 /// only pisess has. `failed` also shows replies and commands that the user interrupted. It prints
-/// why each call failed: in the output of the call, the line that reports a failed test or an
-/// error, else the last line. `all` shows every entry. With --json, no rows are folded; rows have
-/// the order and `depth` that pi gives them.
+/// why each call failed: the line of its output that reports a failed test or an error, or else the
+/// last line. `all` shows every entry. With --json, no rows are folded; rows have the order and
+/// `depth` that pi gives them.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The session: a path, a name such as `last`, or - for standard input
