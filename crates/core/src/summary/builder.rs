@@ -75,12 +75,7 @@ impl SummaryBuilder {
     pub fn add(&mut self, entry: &str, message: &SummaryMessage) {
         match message {
             SummaryMessage::User(text) => self.add_user_message(entry, text),
-            SummaryMessage::KeptRequest(text) => {
-                self.add_user_message(entry, text);
-                // Its reply is unknown. Without one, the request would seem to be passed over, and
-                // the next one to be added to it.
-                self.turn.add_reply("", &ReplyEnd::Done);
-            }
+            SummaryMessage::KeptRequest(text) => self.add_kept_request(entry, text),
             SummaryMessage::Command(command) => {
                 // The user calls `/chart` alone, too, which otherwise is for the agent itself.
                 self.is_aside = false;
@@ -132,6 +127,19 @@ impl SummaryBuilder {
         }
     }
 
+    /// Adds a request that Codex sent again after a compaction, unless the original was read, with
+    /// its reply.
+    fn add_kept_request(&mut self, entry: &str, text: &str) {
+        let is_current = self.turn.has_request(text);
+        if is_current || self.earlier_turns.iter().any(|turn| turn.has_request(text)) {
+            return;
+        }
+        self.add_user_message(entry, text);
+        // Its reply is unknown. Without one, the request would seem to be passed over, and the next
+        // one to be added to it.
+        self.turn.add_reply("", &ReplyEnd::Missing);
+    }
+
     /// Adds what the user sent: a request, or a command to the agent itself such as `/model`, after
     /// which the next messages are no reply to the request.
     fn add_user_message(&mut self, entry: &str, text: &str) {
@@ -139,6 +147,8 @@ impl SummaryBuilder {
             // Before the first request, no reply could be taken for one to a request.
             let has_request = !self.turn.request.is_empty();
             self.is_aside = has_request;
+            // The next message is no answer to a refusal either.
+            self.refused_edit.clear();
             return;
         }
         let words = text.trim();
@@ -295,9 +305,11 @@ impl SummaryBuilder {
             ReplyEnd::ToolUse => true,
             // A message that was added during the work, and has no reply yet.
             ReplyEnd::NoReply => self.turn.has_new_calls(),
-            ReplyEnd::Done | ReplyEnd::Interrupted | ReplyEnd::TokenLimit | ReplyEnd::Failed(_) => {
-                false
-            }
+            ReplyEnd::Done
+            | ReplyEnd::Missing
+            | ReplyEnd::Interrupted
+            | ReplyEnd::TokenLimit
+            | ReplyEnd::Failed(_) => false,
         }
     }
 

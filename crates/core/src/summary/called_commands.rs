@@ -25,15 +25,31 @@ pub(super) fn read_called_command(elements: &str) -> Option<String> {
 }
 
 /// Describes in brackets what a command does, by the first line of its prompt that is neither a
-/// heading nor the `called` command's own arguments: `[command: Draw the chart of a harbour.]`
-/// `None` if there is no such line.
+/// heading, nor in front matter or a fenced block, nor the `called` command's own arguments:
+/// `[command: Draw the chart of a harbour.]` `None` if there is no such line.
 pub(super) fn describe_prompt(prompt: &str, called: &str) -> Option<String> {
-    let mut lines = prompt.lines().map(str::trim);
-    let line = lines.find(|line| {
+    let mut is_fenced = false;
+    for line in without_front_matter(prompt).lines() {
+        let line = line.trim();
+        if line.starts_with("```") || line.starts_with("~~~") {
+            is_fenced = !is_fenced;
+            continue;
+        }
         let is_text = line.starts_with(char::is_alphanumeric) || line.starts_with("**");
-        is_text && !called.contains(line)
-    })?;
-    Some(format!("{DESCRIPTION_START}{}]", one_line(line, POINT)))
+        if is_text && !is_fenced && !called.contains(line) {
+            return Some(format!("{DESCRIPTION_START}{}]", one_line(line, POINT)));
+        }
+    }
+    None
+}
+
+/// Returns the prompt of a command without the fields between two lines `---` at its start.
+fn without_front_matter(prompt: &str) -> &str {
+    let fields = prompt.trim_start().strip_prefix("---\n");
+    match fields.and_then(|fields| fields.split_once("\n---\n")) {
+        Some((_fields, text)) => text,
+        None => prompt,
+    }
 }
 
 /// Returns the text of the first element with a name.
@@ -59,6 +75,10 @@ mod tests {
                 Some("[command: for each pier, draw it]"),
             ),
             ("north\n\nDraw it.", Some("[command: Draw it.]")),
+            (
+                "---\ndescription: for charts\n---\n```sh\nrm -rf x\n```\nDraw it.",
+                Some("[command: Draw it.]"),
+            ),
             ("# Chart\n- a\n```\n", None),
             ("", None),
         ] {

@@ -10,6 +10,7 @@ use super::kept_ends::cut_keeping_end;
 use super::nods::is_nod;
 use super::proposals::Proposal;
 use super::put_off::is_put_off;
+use super::questions::is_question;
 use super::quote::quote_line;
 use super::referents::{ReferentQuotes, quote_referents, quote_request_of};
 use super::revisions::LaterMessage;
@@ -57,7 +58,7 @@ impl SummaryBuilder {
     /// it gives the reason. A nod gives none.
     pub(super) fn add_refused_edit(&mut self, message: &str) {
         let call = std::mem::take(&mut self.refused_edit);
-        if call.is_empty() || is_nod(message) {
+        if call.is_empty() || is_nod(message) || is_question(message) {
             return;
         }
         let lead = format!("The user refused {call}");

@@ -58,11 +58,7 @@ impl SummaryBuilder {
         turn.numbered_items = numbered_items(turn.last_words());
         // What a command does is said of the current request alone: others often call the same one.
         let request = without_description(&turn.request);
-        turn.request = if is_specification(request) {
-            condense_request(request, EARLIER_REQUEST)
-        } else {
-            cut_middle(request, EARLIER_REQUEST)
-        };
+        turn.request = shorten_request(request);
         turn.remarks = vec![cut_middle(turn.last_words(), WORDS)];
         turn.value_count = count_values(turn);
     }
@@ -198,4 +194,13 @@ fn is_worth_keeping(turn: &Turn) -> bool {
     let is_short = is_narrower(&turn.request, SHORT_REPLY);
     let is_nod = turn.is_passed_over() && is_short && !is_deferral(&turn.request);
     !turn.request.is_empty() && !is_nod
+}
+
+/// Shortens a request to what is kept of an earlier one.
+pub(super) fn shorten_request(request: &str) -> String {
+    if is_specification(request) {
+        condense_request(request, EARLIER_REQUEST)
+    } else {
+        cut_middle(request, EARLIER_REQUEST)
+    }
 }

@@ -11,6 +11,7 @@ use super::turns::Turn;
 pub(super) fn describe_reply_end(turn: &Turn) -> String {
     let end = match &turn.reply_end {
         ReplyEnd::Done => "answered",
+        ReplyEnd::Missing => "its reply is not in the session",
         ReplyEnd::Interrupted => "interrupted by the user",
         ReplyEnd::TokenLimit => "the model's reply reached its token limit",
         ReplyEnd::Failed(error) => {

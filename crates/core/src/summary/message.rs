@@ -139,6 +139,8 @@ pub(super) enum ReplyEnd {
     NoReply,
     /// It is complete.
     Done,
+    /// It was complete, but the session does not have it.
+    Missing,
     /// It waits for the results of calls.
     ToolUse,
     /// The user cut it short.

@@ -156,7 +156,7 @@ impl SummaryBuilder {
 
     /// Describes in words how far the current request is, and where to read what is next.
     fn describe_progress(&self) -> String {
-        if !self.turn.is_answered() {
+        if !self.turn.is_answered() || self.turn.reply_end == ReplyEnd::Missing {
             return self.describe_open_request();
         }
         let failure_note = if self.failures.is_of_current_turn {

@@ -121,7 +121,8 @@ fn find_rules(instructions: &str) -> Vec<String> {
     let mut reader = RuleReader::default();
     let mut is_fenced = false;
     for line in instructions.lines() {
-        if line.trim_start().starts_with("```") {
+        let text = line.trim_start();
+        if text.starts_with("```") || text.starts_with("~~~") {
             is_fenced = !is_fenced;
             continue;
         }
@@ -139,13 +140,20 @@ fn find_rules(instructions: &str) -> Vec<String> {
 /// Reads the rules line by line.
 #[derive(Default)]
 struct RuleReader {
-    /// The line above the current list, if it ends with a colon.
-    lead: String,
-    /// Whether what follows says what not to do, or is an example.
-    is_below_faults: bool,
+    /// The lines above the current list that end with a colon, the outermost first.
+    leads: Vec<Lead>,
+    /// The level of the heading below which is what not to do, or an example.
+    fault_level: Option<usize>,
     /// What may be a rule, and is not read to its end yet.
     pending: String,
     rules: Vec<String>,
+}
+
+/// A line that ends with a colon, above a list.
+struct Lead {
+    text: String,
+    /// The number of white-space characters before it; `None` if it is no item itself.
+    indent: Option<usize>,
 }
 
 impl RuleReader {
@@ -163,35 +171,42 @@ impl RuleReader {
             return;
         }
         if text.starts_with('#') {
-            self.lead.clear();
-            self.is_below_faults = is_of_faults(text);
+            self.leads.clear();
+            self.read_heading(text);
             return;
         }
         let is_item = is_list_item(line);
-        if text.trim_end_matches('*').ends_with([':', '：']) {
-            self.begin_list(text, is_item);
-        } else if is_item {
-            text.clone_into(&mut self.pending);
+        if is_item {
+            self.leave_inner_lists(indent_of(line));
         } else {
-            self.lead.clear();
-            if text.starts_with("**") {
-                text.clone_into(&mut self.pending);
-            }
+            self.leads.clear();
+        }
+        if text.trim_end_matches('*').ends_with([':', '：']) {
+            self.leads.push(Lead {
+                text: plain_text(text),
+                indent: is_item.then(|| indent_of(line)),
+            });
+        } else if is_item || text.starts_with("**") {
+            text.clone_into(&mut self.pending);
         }
     }
 
-    /// Begins a list below a line that ends with a colon. In a list, the line of an inner list
-    /// follows that of the outer one.
-    fn begin_list(&mut self, line: &str, is_item: bool) {
-        if !is_item {
-            self.lead.clear();
+    /// Notes whether what is below a heading says what not to do. So does what is below a deeper
+    /// heading.
+    fn read_heading(&mut self, heading: &str) {
+        let level = heading.len() - heading.trim_start_matches('#').len();
+        let is_deeper = self
+            .fault_level
+            .is_some_and(|fault_level| level > fault_level);
+        if !is_deeper {
+            self.fault_level = is_of_faults(heading).then_some(level);
         }
-        if !self.lead.is_empty() {
-            self.lead.push(' ');
-        }
-        if count_utf16(&self.lead) <= LONGEST_LEAD {
-            self.lead.push_str(&plain_text(line));
-        }
+    }
+
+    /// Drops the leads of the lists that end before an item with this indent.
+    fn leave_inner_lists(&mut self, indent: usize) {
+        self.leads
+            .retain(|lead| lead.indent.is_none_or(|lead_indent| lead_indent < indent));
     }
 
     /// Ends what may be a rule, and keeps it if it is one.
@@ -199,16 +214,16 @@ impl RuleReader {
         static BINDING: LazyLock<Regex> = LazyLock::new(|| compile_expression(BINDS));
 
         let text = std::mem::take(&mut self.pending);
+        let leads: Vec<&str> = self.leads.iter().map(|lead| &*lead.text).collect();
+        let lead = leads.join(" ");
         // Below a long line, what is meant would be cut off.
-        let has_long_lead = count_utf16(&self.lead) > LONGEST_LEAD;
-        if text.is_empty() || self.is_below_faults || has_long_lead {
+        let has_long_lead = count_utf16(&lead) > LONGEST_LEAD;
+        if text.is_empty() || self.fault_level.is_some() || has_long_lead {
             return;
         }
-        let rule = if self.lead.is_empty() {
-            plain_text(&text)
-        } else {
-            format!("{} {}", self.lead, plain_text(&text))
-        };
+        let rule = format!("{lead} {}", plain_text(&text))
+            .trim_start()
+            .to_owned();
         if BINDING.is_match(&rule) && self.rules.len() < MOST_RULES {
             self.rules.push(rule);
         }
@@ -218,6 +233,11 @@ impl RuleReader {
 fn is_of_faults(heading: &str) -> bool {
     static FAULT: LazyLock<Regex> = LazyLock::new(|| compile_expression(FAULTS));
     FAULT.is_match(heading)
+}
+
+/// Returns the number of white-space characters before a line.
+fn indent_of(line: &str) -> usize {
+    line.len() - line.trim_start().len()
 }
 
 /// Returns a line without the mark of an item and the marks of bold words.
@@ -248,7 +268,17 @@ mod tests {
                 "Avoid these:\n- Printing:\n  - always print\n",
                 vec!["Avoid these: Printing: always print"],
             ),
+            (
+                "- Don't do these:\n  - always print\n- Never draw in red",
+                vec!["Don't do these: always print", "Never draw in red"],
+            ),
+            (
+                "- Do:\n  - always draw\n- Don't:\n  - always print",
+                vec!["Do: always draw", "Don't: always print"],
+            ),
             ("## Anti-patterns\n- always print\n", vec![]),
+            ("## Anti-patterns\n### Printing\n- always print\n", vec![]),
+            ("~~~\n- never print\n~~~", vec![]),
             (
                 "## Examples\n- You must print\n\n## Work\n- always draw",
                 vec!["always draw"],
@@ -267,9 +297,9 @@ mod tests {
     fn only_the_first_rules_of_a_long_text_are_read() {
         let many = "- never print\n".repeat(70_000);
         assert_eq!(find_rules(&many).len(), MOST_RULES);
-        // Leads within leads do not grow.
-        let nested = "- Printing is one of these:\n".repeat(40_000) + "- never print\n";
-        assert!(find_rules(&nested).is_empty());
+        // A lead without a list is followed by the next item.
+        let leads = "- Printing is one of these:\n".repeat(40_000) + "- never print\n";
+        assert_eq!(find_rules(&leads), ["never print"]);
         let long_item = format!("- never print\n{}", "  in red\n".repeat(100_000));
         assert_eq!(find_rules(&long_item).len(), 1);
     }

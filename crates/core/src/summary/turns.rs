@@ -3,6 +3,7 @@
 use super::budget::*;
 use super::condense::condense_request;
 use super::cut::cut_middle;
+use super::ended_turns::shorten_request;
 use super::list_items::keep_number;
 use super::long_paths::shorten_paths;
 use super::message::{ReplyEnd, only_leads_over};
@@ -192,9 +193,18 @@ impl Turn {
         self.remarks.last().map_or("", String::as_str)
     }
 
-    /// Whether the assistant completed its reply.
+    /// Whether the assistant completed its reply, also if the session does not have it.
     pub fn is_answered(&self) -> bool {
-        self.reply_end == ReplyEnd::Done
+        matches!(self.reply_end, ReplyEnd::Done | ReplyEnd::Missing)
+    }
+
+    /// Whether the turn has this request: as it was sent, shortened when the turn ended, or as the
+    /// first or the last of the messages that were joined.
+    pub fn has_request(&self, text: &str) -> bool {
+        let text = text.trim();
+        let is_first = self.request.starts_with(&format!("{text}\n"));
+        let is_last = self.request.ends_with(&format!("\n{text}"));
+        is_first || is_last || self.request == text || self.request == shorten_request(text)
     }
 
     /// Whether there were calls since the request, or since the last message that was added to it.

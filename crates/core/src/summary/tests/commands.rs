@@ -113,3 +113,34 @@ fn requests_that_codex_kept_are_requests() {
         assert!(!text.contains(absent), "{absent}: {text}");
     }
 }
+
+/// A session that was imported as a whole has the requests themselves, too.
+#[test]
+fn requests_that_codex_kept_are_not_counted_again() {
+    let chart = "Draw the chart of the whole bay with all its harbours and lights, one sheet each.";
+    let kept = |text: &str| custom("codex.compacted", text);
+    let before = [
+        user(chart),
+        says("The chart has 12 sheets, and the lights are red on all of them."),
+        user("Which knot holds the sheets together in the end?"),
+        says("A bowline."),
+    ];
+    let with_copies = before.clone().into_iter().chain([
+        kept(chart),
+        kept("Which knot holds the sheets together in the end?"),
+    ]);
+    assert_eq!(summary(None, with_copies), summary(None, before.clone()));
+
+    // The reply to the last kept request is not known.
+    let text = summary(
+        None,
+        before
+            .into_iter()
+            .chain([kept("Print it on washi, twice.")]),
+    );
+    let next = below(&text, "## Next Steps");
+    assert!(
+        next[0].contains("its reply is not in the session"),
+        "{text}"
+    );
+}
