@@ -42,8 +42,8 @@ where
     thread::scope(|scope| {
         let help = || {
             let stop = Stop(&queue);
-            while let Turn::Work(number, item) = queue.next_turn(MayTake::No) {
-                queue.finish(number, work(item));
+            while let Turn::Work(begun) = queue.next_turn(MayTake::No) {
+                queue.finish(begun.number, work(begun.item));
             }
             // A worker that has nothing left to do must not stop the others. Only a panic above
             // drops the guard.
@@ -60,7 +60,7 @@ where
         loop {
             match queue.next_turn(MayTake::Yes) {
                 Turn::Take(result) => take(result)?,
-                Turn::Work(number, item) => queue.finish(number, work(item)),
+                Turn::Work(begun) => queue.finish(begun.number, work(begun.item)),
                 Turn::Over => return Ok(()),
             }
         }
@@ -99,11 +99,38 @@ enum MayTake {
 enum Turn<I, T> {
     /// Take a result: only the calling thread.
     Take(T),
-    /// Work on an item with this number.
-    Work(usize, I),
+    /// Work on this item.
+    Work(BegunItem<I>),
     /// Nothing: all items are begun, and for the calling thread, all results are taken as well. Or
     /// the work has stopped.
     Over,
+}
+
+/// An item for one thread to work on. [`Queue::finish`] takes the result, with the number.
+struct BegunItem<I> {
+    /// The number of items before this one, taken or begun.
+    number: usize,
+    item: I,
+}
+
+impl<I: Iterator, T> State<I, T> {
+    /// Takes the result of the first item that is begun, so that another item may begin. `None` if
+    /// that result is not finished: results are taken in the order of the items.
+    fn take_first_result(&mut self) -> Option<T> {
+        let result = self.begun.front_mut()?.take()?;
+        self.begun.pop_front();
+        self.taken += 1;
+        Some(result)
+    }
+
+    /// Begins the next item. `None` if all items are begun.
+    fn begin_next_item(&mut self) -> Option<BegunItem<I::Item>> {
+        let item = self.items.next()?;
+        let number = self.taken + self.begun.len();
+        // The place of the result, which is not finished.
+        self.begun.push_back(None);
+        Some(BegunItem { number, item })
+    }
 }
 
 impl<I: Iterator, T> Queue<I, T> {
@@ -133,25 +160,18 @@ impl<I: Iterator, T> Queue<I, T> {
             if state.is_over {
                 return Turn::Over;
             }
-            // Only the first result may be taken: results are taken in the order of the items.
             if may_take == MayTake::Yes
-                && let Some(first) = state.begun.front_mut()
-                && let Some(result) = first.take()
+                && let Some(result) = state.take_first_result()
             {
-                state.begun.pop_front();
-                state.taken += 1;
-                // There is room for another item now.
+                // A thread may wait because too many results were not taken.
                 self.changed.notify_all();
                 return Turn::Take(result);
             }
 
-            if state.begun.len() < self.max_begun {
-                if let Some(item) = state.items.next() {
-                    // All items before this one are taken or begun. Its place in `begun` stays
-                    // empty until `finish` is called with its number.
-                    let number = state.taken + state.begun.len();
-                    state.begun.push_back(None);
-                    return Turn::Work(number, item);
+            let may_begin = state.begun.len() < self.max_begun;
+            if may_begin {
+                if let Some(begun) = state.begin_next_item() {
+                    return Turn::Work(begun);
                 }
                 // There are no more items. A worker is done, although others may still work. The
                 // calling thread stays until it has taken all results.
@@ -159,6 +179,7 @@ impl<I: Iterator, T> Queue<I, T> {
                     return Turn::Over;
                 }
             }
+            // Waits until a result is finished or taken, or the work stops.
             let waited = self.changed.wait(state);
             state = waited.unwrap_or_else(PoisonError::into_inner);
         }
