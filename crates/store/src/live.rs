@@ -51,9 +51,10 @@ pub(super) struct Search {
 }
 
 /// Refuses a file that a running oh-my-pi owns: one that a process has open for writing, or that an
-/// agent has just written to. As the second sign disappears by itself, this waits for that, up to
-/// the time of `search`. `resolved` is the path without symbolic links, and `path` the one for
-/// messages.
+/// agent has just written to. The second sign disappears by itself, so this waits for that, at most
+/// for the time of `search`.
+///
+/// `resolved` is the path without symbolic links, and `path` the one for messages.
 pub(super) fn refuse(
     files: &dyn Files,
     path: &Path,
@@ -66,27 +67,34 @@ pub(super) fn refuse(
     let refusal = |cause| StoreError::new(Action::Write, path, cause);
     loop {
         let stat = files.stat(file).map_err(read_error)?;
-        if files.writer_of(resolved, &stat).is_some() {
-            // A process that was just forked has the file open only until it runs another program.
-            // The `stat` identifies the file, so the same one is right for the second search.
-            files.sleep(FORKING);
-            if let Some(Writer { pid }) = files.writer_of(resolved, &stat) {
-                return Err(refusal(Cause::OpenForWriting { pid }));
-            }
+        if let Some(Writer { pid }) = find_lasting_writer(files, resolved, &stat) {
+            return Err(refusal(Cause::OpenForWriting { pid }));
         }
-
         let agent_wrote_ago = time_since_agent_wrote(files, file, &stat, search);
         let Some(ago) = agent_wrote_ago.map_err(read_error)? else {
             return Ok(());
         };
-        // The time is less than `RECENT`: see the function above.
+
+        // `time_since_agent_wrote` returns only times less than `RECENT`.
         let recent_for = RECENT - ago;
         if recent_for > wait_left {
             return Err(refusal(Cause::JustWritten { ago }));
         }
         files.sleep(recent_for);
         wait_left -= recent_for;
+        // The file may have been opened or changed during the wait, so both signs are looked for
+        // again.
     }
+}
+
+/// Returns a process that has the file open for writing. A process that was just forked does not
+/// count: it has the files of its parent open until it runs another program, so only a process that
+/// is also found after a pause is returned.
+fn find_lasting_writer(files: &dyn Files, resolved: &Path, stat: &Stat) -> Option<Writer> {
+    files.writer_of(resolved, stat)?;
+    files.sleep(FORKING);
+    // `stat` identifies the file, so it need not be read again.
+    files.writer_of(resolved, stat)
 }
 
 /// Returns how long ago a working agent wrote the last entry, which is less than [`RECENT`]. `None`
