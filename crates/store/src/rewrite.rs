@@ -184,9 +184,9 @@ impl Locked {
         Ok(true)
     }
 
-    /// Exchanges the old file and the new one, and then checks the old file once more. If it was
-    /// replaced or edited after the last check, the two are exchanged back, and what another
-    /// process appended to the new file meanwhile is appended to the old one.
+    /// Exchanges the old file and the new one, and then checks the old file once more. It is an
+    /// error if it was replaced or edited after the last check: then the old file gets its place
+    /// back.
     fn put_in_place(&self, new: &mut Temp) -> Result<(), StoreError> {
         let failed = |error| StoreError::io(Action::Rewrite, &self.path, error);
         // If the system cannot exchange names, the old file is gone, and cannot be checked.
@@ -202,14 +202,19 @@ impl Locked {
             Err(error) => failed(error),
         };
         new.exchange_back(&self.resolved).map_err(failed)?;
-
-        // What follows our own bytes in the new file was appended while it was in place.
-        let size = self.files.stat(&new.file).map_err(failed)?.size;
-        if size > new.bytes {
-            let in_place = self.files.open_append(&self.resolved).map_err(failed)?;
-            copy_range(new, new.bytes..size, &mut self.out(&in_place)).map_err(failed)?;
-        }
+        self.return_growth(new).map_err(failed)?;
         Err(error)
+    }
+
+    /// Appends to the file in place what other processes appended to `new` while `new` was in
+    /// place: what follows the bytes that we wrote to it.
+    fn return_growth(&self, new: &Temp) -> io::Result<()> {
+        let size = self.files.stat(&new.file)?.size;
+        if size <= new.bytes {
+            return Ok(());
+        }
+        let in_place = self.files.open_append(&self.resolved)?;
+        copy_range(new, new.bytes..size, &mut self.out(&in_place))
     }
 
     /// Returns how the old file has changed since it was read. `path` is its temporary name, after
