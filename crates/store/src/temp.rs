@@ -60,31 +60,30 @@ impl Temp {
     /// Creates a file at this path and locks it. A file that a killed process left there is
     /// replaced. Returns `None` if another process is writing to that path.
     fn create_at(files: &'static dyn Files, path: &Path) -> io::Result<Option<Temp>> {
-        let mut created = files.create_new(path);
-        if is_occupied(&created) && remove_abandoned(files, path) {
-            created = files.create_new(path);
-        }
-        if is_occupied(&created) {
+        let Some(file) = create_or_replace_abandoned(files, path)? else {
             return Ok(None);
-        }
+        };
         let mut temp = Temp {
             files,
             path: path.to_owned(),
-            file: created?,
+            file,
             bytes: 0,
             is_disarmed: false,
         };
 
         // Until we lock the file, it looks abandoned: another process may have locked or removed
-        // it. Without lock support, no process removes it. The name is checked under the lock: as
-        // long as we hold it, no other process removes the file.
-        let is_locked = matches!(files.try_lock(&temp.file), Err(TryLockError::WouldBlock));
-        if is_locked || !is_name_of(files, path, &temp.file)? {
-            // What is at the path now belongs to that process: dropping `temp` must not remove it.
-            temp.disarm();
-            return Ok(None);
+        // it. Any other failure to lock means that there are no locks, and then no process removes
+        // the file.
+        let is_locked_by_other =
+            matches!(files.try_lock(&temp.file), Err(TryLockError::WouldBlock));
+        // The name is checked under the lock: as long as we hold it, no process removes the file.
+        let is_ours = !is_locked_by_other && is_name_of(files, path, &temp.file)?;
+        if is_ours {
+            return Ok(Some(temp));
         }
-        Ok(Some(temp))
+        // What is at the path now belongs to the other process: dropping `temp` must not remove it.
+        temp.disarm();
+        Ok(None)
     }
 
     /// Writes the content, by calling `fill`. `path` is the target, for errors.
@@ -182,11 +181,25 @@ impl Drop for Temp {
     }
 }
 
-/// Whether a file could not be created because another one has the name.
-fn is_occupied(created: &io::Result<File>) -> bool {
-    match created {
-        Ok(_) => false,
-        Err(error) => error.kind() == io::ErrorKind::AlreadyExists,
+/// Creates a file at this path. A temporary file that a process left there when it ended is removed
+/// first. `None` if another file has the name.
+fn create_or_replace_abandoned(files: &dyn Files, path: &Path) -> io::Result<Option<File>> {
+    if let Some(file) = create_if_free(files, path)? {
+        return Ok(Some(file));
+    }
+    if !remove_abandoned(files, path) {
+        return Ok(None);
+    }
+    // Another process may have created a file there since.
+    create_if_free(files, path)
+}
+
+/// Creates a file at this path; `None` if there is one already.
+fn create_if_free(files: &dyn Files, path: &Path) -> io::Result<Option<File>> {
+    match files.create_new(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
