@@ -137,11 +137,11 @@ pub(super) fn lock_on(
     })
 }
 
-/// Waits for the lock, and returns the handle that holds it. The handle is opened for reading. If
-/// such a handle cannot be locked, one opened for writing is used: NFS requires this for an
-/// exclusive lock.
+/// Waits for the lock, and returns the handle that holds it. The handle is opened for reading, or
+/// for writing if such a handle cannot be locked: NFS requires this for an exclusive lock.
 ///
-/// With force, a file system without locks is not an error: the handle then holds no lock.
+/// If neither can be locked, the file system has no locks. That is an error, unless `options` have
+/// `force`: then the handle for reading is returned, without a lock.
 fn take_lock(
     files: &dyn Files,
     path: &Path,
@@ -149,19 +149,20 @@ fn take_lock(
     options: &WriteOptions,
 ) -> Result<LockHandle, StoreError> {
     let failed = |error| error_after_reading(path, Action::Lock, error);
-    let handle = files.open_read(resolved).map_err(failed)?;
-    if files.stat(&handle).map_err(failed)?.kind != FileType::Regular {
+    let readable = files.open_read(resolved).map_err(failed)?;
+    // The session was a regular file when it was read, so this is another file.
+    if files.stat(&readable).map_err(failed)?.kind != FileType::Regular {
         return Err(StoreError::changed(path, FileChange::Replaced));
     }
-    let error = match wait_for_lock(files, path, &handle, options)? {
-        LockAttempt::Locked => return Ok(LockHandle(handle)),
+    let error = match wait_for_lock(files, path, &readable, options)? {
+        LockAttempt::Locked => return Ok(LockHandle(readable)),
         LockAttempt::Unsupported(error) => error,
     };
 
     let writable = files.open_append(resolved).map_err(failed)?;
     match wait_for_lock(files, path, &writable, options)? {
         LockAttempt::Locked => Ok(LockHandle(writable)),
-        LockAttempt::Unsupported(_) if options.force => Ok(LockHandle(handle)),
+        LockAttempt::Unsupported(_) if options.force => Ok(LockHandle(readable)),
         // The error of the first handle: that one can be locked almost everywhere.
         LockAttempt::Unsupported(_) => Err(StoreError::new(
             Action::Lock,
