@@ -126,17 +126,17 @@ fn write_owner(
 /// Returns the content of a lock whose owner is gone. `None` for a lock that may be held, that was
 /// released meanwhile, or that is a dangling link.
 fn read_if_stale(files: &dyn Files, path: &Path) -> io::Result<Option<Box<[u8]>>> {
-    let Some((content, modified)) = read_lock(files, path)? else {
+    let Some(lock) = read_lock(files, path)? else {
         return Ok(None);
     };
-    let is_stale = match parse_owner(&content) {
+    let is_stale = match parse_owner(&lock.content) {
         Some(owner) => is_gone(&owner),
         // `time_between` has no sign: if the clock was set back since, the modification time is in
         // the future, and such a lock is respected no longer than any other.
-        None => time_between(files.now(), modified) > MALFORMED_FOR,
+        None => time_between(files.now(), lock.modified) > MALFORMED_FOR,
     };
     if is_stale {
-        Ok(Some(content))
+        Ok(Some(lock.content))
     } else {
         Ok(None)
     }
@@ -164,9 +164,15 @@ fn is_gone(owner: &Owner) -> bool {
 /// The maximum number of bytes that are read of a lock file. A process id and a time have fewer.
 const MAX_LOCK_BYTES: u64 = 64;
 
-/// Returns the start of a lock file ([`MAX_LOCK_BYTES`]), and its modification time; `None` if
-/// there is no file. Anything but a regular file is refused.
-fn read_lock(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, SystemTime)>> {
+/// What a lock file contains, and when it was written.
+struct LockFile {
+    /// The first [`MAX_LOCK_BYTES`] of the file.
+    content: Box<[u8]>,
+    modified: SystemTime,
+}
+
+/// Reads a lock file; `None` if there is none. Anything but a regular file is refused.
+fn read_lock(files: &dyn Files, path: &Path) -> io::Result<Option<LockFile>> {
     let file = match files.open_read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file?,
@@ -179,17 +185,19 @@ fn read_lock(files: &dyn Files, path: &Path) -> io::Result<Option<(Box<[u8]>, Sy
             Cause::NotRegular,
         )));
     }
-    let content = read_range(files, &file, 0, MAX_LOCK_BYTES)?;
-    Ok(Some((content, stat.modified)))
+    Ok(Some(LockFile {
+        content: read_range(files, &file, 0, MAX_LOCK_BYTES)?,
+        modified: stat.modified,
+    }))
 }
 
 /// Returns the process id of the owner in a lock file. `None` if the file is missing, or names no
 /// owner.
 fn read_owner_pid(files: &dyn Files, path: &Path) -> io::Result<Option<u32>> {
-    let Some((content, _)) = read_lock(files, path)? else {
+    let Some(lock) = read_lock(files, path)? else {
         return Ok(None);
     };
-    Ok(parse_owner(&content).map(|owner| owner.pid))
+    Ok(parse_owner(&lock.content).map(|owner| owner.pid))
 }
 
 /// Parses the content of a lock file: the process id, a colon, the time in milliseconds since 1970,
@@ -206,31 +214,38 @@ fn parse_owner(content: &[u8]) -> Option<Owner> {
     Some(Owner { pid, since })
 }
 
-/// Removes a stale lock. It is moved aside first, and then compared with `stale_content`: oh-my-pi
-/// may have stolen the lock meanwhile and created its own, which is put back.
+/// Removes a stale lock, of which `stale_content` was read. Meanwhile, oh-my-pi may have removed
+/// it, too, and created a lock of its own, which must stay. A comparison before the removal would
+/// leave time for that. So the lock is moved aside first, and then compared: another one is put
+/// back.
 fn remove_stale(files: &dyn Files, path: &Path, stale_content: &[u8]) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(format!(".{}", std::process::id()));
-    let aside = path.with_file_name(name);
+    let aside = path_aside(path);
     match files.rename(path, &aside) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         renamed => renamed?,
     }
     let moved = read_lock(files, &aside)?;
     // If it is missing, another process has removed it: there is nothing to put back.
-    let is_stale = moved.is_none_or(|(content, _)| &*content == stale_content);
-    if !is_stale {
+    let is_of_other = moved.is_some_and(|lock| *lock.content != *stale_content);
+    if is_of_other {
         // This fails if the lock was created once more. Then that one counts.
         let _ = files.link(&aside, path);
     }
     files.unlink(&aside)
 }
 
+/// Returns the path to which this process moves a stale lock: no other process uses its id.
+fn path_aside(lock: &Path) -> PathBuf {
+    let mut name = lock.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}", std::process::id()));
+    lock.with_file_name(name)
+}
+
 impl PublishLock {
     /// Whether the lock file is still ours: oh-my-pi may have stolen it.
     fn is_ours(&self) -> io::Result<bool> {
         let found = read_lock(self.files, &self.path)?;
-        Ok(found.is_some_and(|(content, _)| *content == *self.content))
+        Ok(found.is_some_and(|lock| *lock.content == *self.content))
     }
 }
 
