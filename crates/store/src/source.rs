@@ -92,42 +92,48 @@ pub fn write_archive(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io
     out.write_all(&checksum.to_le_bytes())
 }
 
-/// Writes the frames of an archive before its checksum, of which only the last is not skippable:
-///
-/// - the table, with a row for each source, and `head`
-/// - the sources after the first, as one compressed stream that is divided into pieces
-/// - the session, which is the first source
+/// Writes the frames of an archive before its checksum: the table with `head`, the sources after
+/// the first in skippable frames, and the session, which is the first source. Any decompressor
+/// passes over skippable frames, and so returns the session alone.
 fn write_frames(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io::Result<()> {
+    write_table(head, sources, out)?;
+    let Some((session, others)) = sources.split_first() else {
+        return Ok(());
+    };
+    if !others.is_empty() {
+        write_companions(others, out)?;
+    }
+    let mut stream = encoder(out)?;
+    session.copy(&mut stream)?;
+    stream.finish().map(drop)
+}
+
+/// Writes a skippable frame: a row of JSON for each source, a line break, and `head`.
+fn write_table(head: &[u8], sources: &[Source], out: &mut dyn Write) -> io::Result<()> {
     let mut rows: Vec<TableRow> = sources
         .iter()
         .map(|source| TableRow::from_member(&source.member))
         .collect();
-    // Says that the archive ends with a checksum, which the caller writes.
+    // This records that the archive ends with a checksum, which `write_archive` writes.
     if let Some(session) = rows.first_mut() {
         session.is_sealed = true;
     }
-    let mut first_frame = serde_json::to_vec(&rows)?;
-    first_frame.push(b'\n');
-    first_frame.extend_from_slice(head);
-    write_skippable(HEAD, &first_frame, out)?;
-    let Some((session, others)) = sources.split_first() else {
-        return Ok(());
-    };
+    let mut content = serde_json::to_vec(&rows)?;
+    content.push(b'\n');
+    content.extend_from_slice(head);
+    write_skippable(HEAD, &content, out)
+}
 
-    if !others.is_empty() {
-        // Any decompressor passes over skippable frames, and so returns the session alone. A full
-        // buffer becomes one frame.
-        let frames = FnWriter(|piece: &[u8]| write_skippable(PIECE, piece, out));
-        let mut stream = encoder(BufWriter::with_capacity(PIECE_BYTES, frames))?;
-        for source in others {
-            source.copy(&mut stream)?;
-        }
-        stream.finish()?.flush()?;
+/// Writes the files that belong to the session as one compressed stream, in skippable frames of
+/// [`PIECE_BYTES`] each.
+fn write_companions(companions: &[Source], out: &mut dyn Write) -> io::Result<()> {
+    // The buffer passes on its bytes when it is full, and these become a frame.
+    let frames = FnWriter(|piece: &[u8]| write_skippable(PIECE, piece, out));
+    let mut stream = encoder(BufWriter::with_capacity(PIECE_BYTES, frames))?;
+    for companion in companions {
+        companion.copy(&mut stream)?;
     }
-
-    let mut stream = encoder(out)?;
-    session.copy(&mut stream)?;
-    stream.finish().map(drop)
+    stream.finish()?.flush()
 }
 
 fn encoder<W: Write>(out: W) -> io::Result<FrameEncoder<W>> {
