@@ -191,18 +191,11 @@ impl<'a> Batch<'a> {
     fn write(&self, separator: &[u8], stored_bytes: &[u8], mut out: &File) -> io::Result<()> {
         let mut slices = Vec::with_capacity(2 * self.pieces.len());
         for (index, piece) in self.pieces.iter().enumerate() {
-            if index > 0 || !self.is_first {
+            let starts_output = self.is_first && index == 0;
+            if !starts_output {
                 slices.push(IoSlice::new(separator));
             }
-            let bytes = match piece {
-                Piece::Stored(range) => {
-                    let start = (range.start - self.stored.start) as usize;
-                    let end = (range.end - self.stored.start) as usize;
-                    &stored_bytes[start..end]
-                }
-                Piece::Built(bytes) => bytes,
-            };
-            slices.push(IoSlice::new(bytes));
+            slices.push(IoSlice::new(self.piece_bytes(piece, stored_bytes)));
         }
 
         // For the system, many short slices take longer than one copy of them.
@@ -215,6 +208,19 @@ impl<'a> Batch<'a> {
             return out.write_all(&joined);
         }
         write_all_slices(&mut slices, out)
+    }
+
+    /// Returns the bytes of a piece. A stored piece is a range of the file, and `stored_bytes`
+    /// starts at the offset `stored.start` of the file.
+    fn piece_bytes<'b>(&self, piece: &'b Piece, stored_bytes: &'b [u8]) -> &'b [u8] {
+        match piece {
+            Piece::Stored(range) => {
+                let start = (range.start - self.stored.start) as usize;
+                let end = (range.end - self.stored.start) as usize;
+                &stored_bytes[start..end]
+            }
+            Piece::Built(bytes) => bytes,
+        }
     }
 }
 
