@@ -326,15 +326,7 @@ impl Search {
         if self.artifacts.is_empty() {
             return;
         }
-        // If several paths of a file were found, the first one counts.
-        let mut path_of_file: BTreeMap<(u64, u64), Arc<Path>> = BTreeMap::new();
-        for file in &self.found.files {
-            if let Some(identity) = identity(&file.path) {
-                path_of_file
-                    .entry(identity)
-                    .or_insert_with(|| Arc::from(file.path.as_path()));
-            }
-        }
+        let path_of_file = self.first_paths();
         for Artifacts { session, files } in &self.artifacts {
             let Some(owner) = path_of_file.get(session) else {
                 continue; // The session was not found by a given path.
@@ -346,6 +338,20 @@ impl Search {
                 }
             }
         }
+    }
+
+    /// Returns the path of each found file by its [`identity`]. If several paths of a file were
+    /// found, the first one counts.
+    fn first_paths(&self) -> BTreeMap<(u64, u64), Arc<Path>> {
+        let mut path_of_file = BTreeMap::new();
+        for file in &self.found.files {
+            if let Some(identity) = identity(&file.path) {
+                path_of_file
+                    .entry(identity)
+                    .or_insert_with(|| Arc::from(file.path.as_path()));
+            }
+        }
+        path_of_file
     }
 
     /// Adds the files of a directory, and appends its subdirectories to `unsearched`.
