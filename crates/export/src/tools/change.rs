@@ -112,26 +112,10 @@ impl EntryView<'_> {
     /// Returns the lines of the change; `None` if there is none.
     fn push_change_or_arguments(&mut self, arguments: Raw, details: Raw) -> Option<ChangedLines> {
         let language = self.file_language(arguments);
-        if let Some(diff) = details.get("diff").and_then(decode_string) {
-            let mut lines = Vec::new();
-            for line in diff.lines() {
-                lines.push((classify_diff_line(line), line));
-            }
-            // Some agents store only the headers of the hunks.
-            let has_change = lines.iter().any(|(sign, _)| *sign != DiffSign::Common);
-            if has_change {
-                return Some(self.push_diff(&lines, language, DiffSource::Agent));
-            }
+        if let Some(changed_lines) = self.push_agent_diff(details, language) {
+            return Some(changed_lines);
         }
-
-        let replacements = read_replacements(arguments);
-        if !replacements.is_empty() {
-            let mut changed_lines = ChangedLines::default();
-            for TextReplacement { old, new, .. } in &replacements {
-                let replaced = self.push_comparison(old, new, language);
-                changed_lines.added += replaced.added;
-                changed_lines.removed += replaced.removed;
-            }
+        if let Some(changed_lines) = self.push_replacements(arguments, language) {
             return Some(changed_lines);
         }
 
@@ -141,6 +125,45 @@ impl EntryView<'_> {
             self.push_json("arguments", arguments);
         }
         None
+    }
+
+    /// Appends the diff that the agent stored in the `details` of a result. Returns `None` if there
+    /// is none, or if it changes nothing: some agents store only the headers of the hunks.
+    fn push_agent_diff(
+        &mut self,
+        details: Raw,
+        language: Option<&'static Language>,
+    ) -> Option<ChangedLines> {
+        let diff = details.get("diff").and_then(decode_string)?;
+        let mut lines = Vec::new();
+        for line in diff.lines() {
+            lines.push((classify_diff_line(line), line));
+        }
+        let has_change = lines.iter().any(|(sign, _)| *sign != DiffSign::Common);
+        if !has_change {
+            return None;
+        }
+        Some(self.push_diff(&lines, language, DiffSource::Agent))
+    }
+
+    /// Appends a diff for each text that the arguments of a call replace, and returns the sum of
+    /// the changed lines. `None` if the arguments replace no text.
+    fn push_replacements(
+        &mut self,
+        arguments: Raw,
+        language: Option<&'static Language>,
+    ) -> Option<ChangedLines> {
+        let replacements = read_replacements(arguments);
+        if replacements.is_empty() {
+            return None;
+        }
+        let mut sum = ChangedLines::default();
+        for TextReplacement { old, new, .. } in &replacements {
+            let replaced = self.push_comparison(old, new, language);
+            sum.added += replaced.added;
+            sum.removed += replaced.removed;
+        }
+        Some(sum)
     }
 
     /// Appends the difference between two texts as a diff, and returns its changed lines. If the
