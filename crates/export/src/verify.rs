@@ -356,24 +356,30 @@ impl SpellingSearcher {
     /// `text` is as the export has it. `stripped_text` is without elements and escapes
     /// ([`strip_markup`]); the caller makes it once for all searchers.
     fn add_lines(&mut self, text: &[u8], stripped_text: &[u8], format: Rendition) {
-        let spelled = if self.spelling == Spelling::Marked {
-            decode_escapes(text, format)
+        if self.spelling == Spelling::Marked {
+            self.add_marked_text(text, format);
         } else {
-            self.spelling.filter_bytes(stripped_text)
-        };
-        // The text of a message may be HTML. A value in it, as in `x9Qd&amp;81Lm`, must be removed,
-        // too.
-        if self.spelling == Spelling::Marked && format == Rendition::Messages {
-            self.window.extend(decode_entities(&spelled));
-            self.window.push(b'\n');
+            self.window
+                .extend(self.spelling.filter_bytes(stripped_text));
         }
-        self.window.extend(spelled);
         // `text` is without its last line break, which is added here, unless the spelling omits
         // line breaks.
         self.window.extend(self.spelling.filter_bytes(b"\n"));
         if self.window.len() > WINDOW_LEN {
             self.search_window();
         }
+    }
+
+    /// Adds text of an export with its elements, but without escapes.
+    fn add_marked_text(&mut self, text: &[u8], format: Rendition) {
+        let unescaped = decode_escapes(text, format);
+        // The text of a message may be HTML. A value in it, as in `x9Qd&amp;81Lm`, must be removed,
+        // too. So it is searched twice: without the entities of HTML, and as it is.
+        if format == Rendition::Messages {
+            self.window.extend(decode_entities(&unescaped));
+            self.window.push(b'\n');
+        }
+        self.window.extend(unescaped);
     }
 
     /// Searches the window, and keeps only its last `overlap_len` bytes.
