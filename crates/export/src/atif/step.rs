@@ -447,23 +447,29 @@ impl<'a> StepMaker<'a> {
         named
     }
 
-    /// Begins the JSON of a step: its time, who it is from, and whether it is a copy. A time that
-    /// readers of the format refuse is left out; see [`TIME_LEN`].
+    /// Begins the JSON of a step: its time if it has one, who it is from, and whether it is a copy.
     fn begin_step(&self, ix: EntryIx, source: StepSource, copy_state: CopyState) -> Object {
         let mut step = Object::new();
-        let time_ms = self.contents.session.entry(ix).time_ms;
-        if time_ms != Entry::NO_TIME {
-            let time = iso_string(time_ms);
-            // Python, in which readers of the format are written, has no year 0.
-            if time.len() == TIME_LEN && !time.starts_with("0000") {
-                step = step.str("timestamp", &time);
-            }
+        if let Some(time) = self.step_time(ix) {
+            step = step.str("timestamp", &time);
         }
         step = step.str("source", source.as_str());
         if copy_state != CopyState::Original {
             step = step.bool("is_copied_context", true);
         }
         step
+    }
+
+    /// Returns the time of a step. `None` if its entry has no time, or one in a year that readers
+    /// of the format refuse: one without four digits, or 0, which Python does not have.
+    fn step_time(&self, ix: EntryIx) -> Option<String> {
+        let time_ms = self.contents.session.entry(ix).time_ms;
+        if time_ms == Entry::NO_TIME {
+            return None;
+        }
+        let time = iso_string(time_ms);
+        let is_year_readable = time.len() == TIME_LEN && !time.starts_with("0000");
+        is_year_readable.then_some(time)
     }
 
     /// Begins the `extra` members of a step.
