@@ -3,7 +3,7 @@
 use super::source::Contents;
 use pisess_core::ops::stats::{CountedEntry, Totals, changed_file};
 use pisess_core::session::Session;
-use pisess_core::session::entry::EntryIx;
+use pisess_core::session::entry::{EntryIx, LineNo};
 
 /// The sums that a page shows, and the part of each entry in them.
 #[derive(Debug, Default)]
@@ -35,27 +35,22 @@ impl Work {
         counted_session: &Session,
         counted: &[CountedEntry],
     ) -> Work {
-        let entries = &contents.session.entries;
         // The sums are those of one session, so it needs no number that distinguishes it.
         let session_number = 0;
         let mut work = Work {
             totals: Totals::default(),
-            by_entry: vec![EntryWork::default(); entries.len()],
+            by_entry: vec![EntryWork::default(); contents.session.entries.len()],
         };
         for counted_entry in counted {
             let Some(line) = counted_entry.line else {
                 continue;
             };
-            // The entries are in the order of their lines.
-            let Ok(index) = entries.binary_search_by_key(&line, |entry| entry.line) else {
+            let Some(ix) = exported_entry_at(contents, line) else {
                 continue;
             };
-            if contents.entry_number(EntryIx::new(index)).is_none() {
-                continue;
-            }
             work.totals
                 .add_with_calls(counted_session, counted_entry, session_number);
-            work.by_entry[index] = EntryWork {
+            work.by_entry[ix.index()] = EntryWork {
                 took_ms: counted_entry.took_ms,
                 call_count: counted_entry.call_count(counted_session) as u32,
             };
@@ -67,6 +62,18 @@ impl Work {
     pub fn entry_work(&self, ix: EntryIx) -> EntryWork {
         self.by_entry.get(ix.index()).copied().unwrap_or_default()
     }
+}
+
+/// Returns the entry at a line of the file. `None` if no entry is there, or if it is not exported.
+fn exported_entry_at(contents: &Contents, line: LineNo) -> Option<EntryIx> {
+    // The entries are in the order of their lines.
+    let entries = &contents.session.entries;
+    let index = entries
+        .binary_search_by_key(&line, |entry| entry.line)
+        .ok()?;
+    let ix = EntryIx::new(index);
+    contents.entry_number(ix)?;
+    Some(ix)
 }
 
 /// That an exported entry wrote or edited a file.
