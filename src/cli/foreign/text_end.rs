@@ -17,34 +17,46 @@ impl TextEnd {
     pub fn append(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while !rest.is_empty() {
-            let index = index_of(self.text_len);
-            let (part, next) = rest.split_at(rest.len().min(MAX_LEN - index));
-            // The buffer grows until it is full. Then the oldest bytes are replaced.
-            if index == self.bytes.len() {
-                self.bytes.extend_from_slice(part);
-            } else {
-                self.bytes[index..index + part.len()].copy_from_slice(part);
-            }
-            self.text_len += part.len() as u64;
+            // A part ends where the ring wraps, so that its bytes are adjacent in the ring.
+            let len_to_wrap = MAX_LEN - index_of(self.text_len);
+            let (part, next) = rest.split_at(rest.len().min(len_to_wrap));
+            self.append_adjacent(part);
             rest = next;
         }
     }
 
-    /// Reads up to `buf.len()` bytes at `offset`, and returns their number. `None` if the first of
-    /// them is not kept.
+    /// Appends bytes of the text that fit into the ring before it wraps.
+    fn append_adjacent(&mut self, part: &[u8]) {
+        let index = index_of(self.text_len);
+        // The ring grows until it has `MAX_LEN` bytes. Then the oldest bytes are replaced.
+        let is_growing = index == self.bytes.len();
+        if is_growing {
+            self.bytes.extend_from_slice(part);
+        } else {
+            self.bytes[index..index + part.len()].copy_from_slice(part);
+        }
+        self.text_len += part.len() as u64;
+    }
+
+    /// Copies bytes of the text to the start of `buf`, and returns their number. `offset` is the
+    /// position of the first one in the whole text.
+    ///
+    /// The number may be less than `buf.len()` before the end of the text, too: a call copies no
+    /// bytes from beyond the wrap of the ring. It is 0 only at the end of the text, or for an empty
+    /// `buf`. `None` if the byte at `offset` is no longer kept.
     pub fn read_at(&self, buf: &mut [u8], offset: u64) -> Option<usize> {
-        let start = self.text_len - self.bytes.len() as u64;
-        if offset < start {
+        let first_kept = self.text_len - self.bytes.len() as u64;
+        if offset < first_kept {
             return None;
         }
         if offset >= self.text_len {
             return Some(0);
         }
-        // The bytes up to the end of the text, or up to the end of the buffer, where they wrap.
+
         let text_left = (self.text_len - offset) as usize;
-        let following = &self.bytes[index_of(offset)..];
-        let count = buf.len().min(following.len()).min(text_left);
-        buf[..count].copy_from_slice(&following[..count]);
+        let bytes_to_wrap = &self.bytes[index_of(offset)..];
+        let count = buf.len().min(bytes_to_wrap.len()).min(text_left);
+        buf[..count].copy_from_slice(&bytes_to_wrap[..count]);
         Some(count)
     }
 }
